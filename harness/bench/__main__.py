@@ -1,0 +1,104 @@
+"""`python -m harness.bench`: prints the table of `README.md` beside this file."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from harness.bench.null import null
+from harness.cases import CaseInfo
+from harness.checking import check_target
+from harness.judging import judge_each
+from harness.record import Recorder
+from harness.results import TargetInfo
+from harness.run import Plan
+from harness.stream import StreamWriter
+from harness.targets.inprocess import InProcess
+from harness.targets.process import Process
+from harness.targets.session import Reach
+from harness.targets.target import Target
+from harness.trial import Trial
+
+CASES = 20_000
+WIRE = b'{"protocol_version":"v1","id":"m1","from":"alice","to":"bob"}'.hex()
+
+
+@dataclass(frozen=True)
+class Vector:
+    name: str
+    clauses: tuple[str, ...] = ("PB-4-01",)
+
+
+async def vector_rate(reach: Reach, folder: Path) -> float:
+    """Cases per second through a target, judged and written to a stream."""
+    target = Target(TargetInfo("null", reach=reach.kind), reach)
+    codec = await target.instance("peerbus/codec", {})
+    recorder = Recorder("bench", [target.info], ["peerbus"], 0, folder)
+    recorder.subscribe(StreamWriter(recorder.folder))
+    recorder.start(CASES)
+    trial = Trial(CaseInfo("peerbus/codec/bench/null", "peerbus", "codec", "bench", ("PB-4-01",)), target)
+
+    async def try_one(vector: Vector) -> None:
+        await codec.do("canonical", wire=WIRE)
+
+    began = time.perf_counter()
+    async for result in judge_each(trial, [Vector(f"v{n}") for n in range(CASES)], try_one):
+        recorder.result(result)
+    elapsed = time.perf_counter() - began
+    recorder.finish()
+    await target.close()
+    return CASES / elapsed
+
+
+def pipe_rate() -> float:
+    """Round trips per second of a bare lock-step pipe."""
+    command = [sys.executable, str(Path(__file__).with_name("pipe.py"))]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdin, "asked for as a pipe"
+        assert process.stdout, "asked for as a pipe"
+        began = time.perf_counter()
+        for n in range(CASES):
+            process.stdin.write(json.dumps({"id": n, "verb": "do", "args": {"wire": WIRE}}).encode() + b"\n")
+            process.stdin.flush()
+            json.loads(process.stdout.readline())
+        elapsed = time.perf_counter() - began
+        process.stdin.close()
+    return CASES / elapsed
+
+
+def check_cost(protocol: str, folder: Path) -> tuple[int, float, float]:
+    """Cases, wall seconds and the share of them in which this process waited, of a whole check of the reference."""
+    before, began = resource.getrusage(resource.RUSAGE_SELF), time.perf_counter()
+    checked = check_target(Plan(select=[protocol]), folder, [])
+    wall = time.perf_counter() - began
+    after = resource.getrusage(resource.RUSAGE_SELF)
+    busy = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return len(checked.results), wall, max(0.0, 1 - busy / wall)
+
+
+def main() -> None:
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        inside = asyncio.run(vector_rate(InProcess(null), folder))
+        shim = asyncio.run(
+            vector_rate(Process([sys.executable, str(Path(__file__).with_name("null_shim.py"))]), folder)
+        )
+        pipe = pipe_rate()
+        print(f"null target in-process     {inside:10,.0f} vector cases/s")
+        print(f"null shim over stdio       {shim:10,.0f} vector cases/s")
+        print(f"bare lock-step pipe        {pipe:10,.0f} round trips/s")
+        print(f"shim / pipe                {shim / pipe:10.2f}")
+        for protocol in sys.argv[1:]:
+            cases, wall, asleep = check_cost(protocol, folder)
+            print(f"check {protocol:20} {cases:10,} cases in {wall:.1f} s, {asleep:.1%} of it waiting")
+
+
+if __name__ == "__main__":
+    main()

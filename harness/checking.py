@@ -1,0 +1,88 @@
+"""One target's run from start to end: smoke exchange, cases, reports, exit code. Also replays a capsule."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import msgspec
+from rich import print as say
+
+from harness.errors import UsageError
+from harness.plugin import parsed_options
+from harness.record import Recorder, Subscriber
+from harness.requirements import protocols
+from harness.results import BAD, CaseResult, TargetInfo
+from harness.run import Plan, run
+from harness.shim import Hello
+from harness.smoke import smoke
+from harness.stream import StreamWriter
+from harness.subscribers import Capsules
+from harness.subscribers.capsules import load
+from harness.targets import Target, resolve
+
+
+@dataclass(frozen=True)
+class Checked:
+    """What a run came to."""
+
+    run_id: str
+    folder: Path
+    exit_code: int
+    results: list[CaseResult]
+
+
+def check_target(
+    plan: Plan, runs: Path, subscribers: Sequence[Subscriber], on_run: Callable[[Path], None] = lambda folder: None
+) -> Checked:
+    """Check one target and report to the subscribers."""
+    options = parsed_options(plan.options)
+    target = resolve(plan.target, options)
+    hello = asyncio.run(greet(target))
+    plan = replace(plan, roles=sorted(hello.roles), workers=1 if target.reach.kind == "remote" else plan.workers)
+    recorder = Recorder("check", [identity(target, hello)], touched(plan), plan.seed, runs)
+    recorder.subscribe(StreamWriter(recorder.folder), Capsules(recorder.folder, plan.target, options, plan.slow))
+    recorder.subscribe(*subscribers)
+    on_run(recorder.folder)
+    run(plan, recorder)
+    code = recorder.finish([] if plan.select else recorder.stale(target))
+    return Checked(recorder.run_id, recorder.folder, code, recorder.results)
+
+
+async def greet(target: Target) -> Hello:
+    try:
+        return await smoke(target)
+    finally:
+        await target.close()
+
+
+def identity(target: Target, hello: Hello) -> TargetInfo:
+    """The manifest's word first, the target's own where that is silent."""
+    info = target.info
+    return msgspec.structs.replace(
+        info, version=info.version or hello.version, language=info.language or hello.language
+    )
+
+
+def touched(plan: Plan) -> list[str]:
+    """The protocols that a plan runs."""
+    return [name for name in protocols() if any(folder.endswith(f"/{name}") for folder in plan.folders())]
+
+
+def replay_capsule(path: Path, subscribers: Sequence[Subscriber]) -> int:
+    """Run a capsule's case as it was run then."""
+    capsule = load(path)
+    if not capsule.target:
+        raise UsageError(f"{path} does not say which target it was: run `touchstone check` again")
+    options = [f"{key}={','.join(v) if isinstance(v, list) else v}" for key, v in capsule.options.items()]
+    plan = Plan(capsule.target, [capsule.result.case], options, (), capsule.seed, capsule.slow)
+    checked = check_target(plan, path.resolve().parents[1] / "replays", subscribers)
+    again = [result for result in checked.results if result.case == capsule.result.case]
+    still = [result for result in again if result.verdict in BAD or result.verdict == capsule.result.verdict]
+    if still:
+        say(f"[bold red]still {still[0].verdict.upper()}[/]: {capsule.result.case}")
+        return 1
+    say(f"[bold green]FIXED[/]: {capsule.result.case} (was {capsule.result.verdict})")
+    return 0

@@ -1,0 +1,237 @@
+"""The pytest plugin: turns items of the suites into judged cases. Inert for every other test."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Generator, Iterable
+from typing import Any
+
+import hypothesis.core
+import pytest
+import pytest_asyncio
+from hypothesis import HealthCheck, Phase, settings
+from hypothesis.internal.conjecture import engine
+
+from harness.cases import CaseInfo, case_of, selected
+from harness.judging import judge_each, result_of
+from harness.mutants import Mutant, mutants_of
+from harness.record import Recorder
+from harness.results import CaseResult, Verdict, decode, encode
+from harness.stream import now
+from harness.targets import Target, resolve
+from harness.trial import Trial
+
+SHRINK_S = 10
+"""A smaller example is worth this long to someone who waits for a verdict; Hypothesis would take five minutes."""
+
+RESULT = "touchstone-result"
+KILLS = frozenset({Verdict.FAIL, Verdict.WARN, Verdict.TIMEOUT, Verdict.CRASHED})
+CASE = pytest.StashKey[CaseInfo]()
+TRIAL = pytest.StashKey[Trial]()
+RESULTS = pytest.StashKey[list[CaseResult]]()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    group = parser.getgroup("touchstone")
+    group.addoption(
+        "--target", default="reference", help="what to test: a bundled name, a target.toml, python:, cmd:, URL"
+    )
+    group.addoption(
+        "--option", action="append", default=[], metavar="KEY=VALUE", help="configuration of a remote target"
+    )
+    group.addoption(
+        "--select", action="append", default=[], help="case ids to run: a prefix or a glob; may be repeated"
+    )
+    group.addoption("--role", action="append", default=[], help="roles that the target offers; others are left out")
+    group.addoption("--seed", type=int, default=0, help="seed of everything random in the cases")
+    group.addoption("--patience", type=float, default=5.0, help="seconds that something which must come may take")
+    group.addoption("--slow", action="store_true", help="run timers in real time and more examples")
+    group.addoption("--mutants", default="", metavar="PROTOCOL", help="run against the protocol's mutants instead")
+    group.addoption("--mutant", action="append", default=[], help="only these mutants, with every selected case")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "clauses(*ids): the requirement ids that a case checks")
+    config.addinivalue_line("markers", "slow: takes real time; runs under --slow only")
+    examples = 200 if config.getoption("--slow") else 20
+    settings.register_profile(
+        "touchstone",
+        max_examples=examples,
+        deadline=None,  # a slow machine is not a broken target
+        database=None,  # a verdict must not depend on what an earlier run left behind
+        report_multiple_bugs=False,
+        print_blob=False,
+        phases=(Phase.explicit, Phase.generate, Phase.target, Phase.shrink),
+        suppress_health_check=list(HealthCheck),
+    )
+    settings.load_profile("touchstone")
+    engine.MAX_SHRINKING_SECONDS = SHRINK_S
+    hypothesis.core.global_force_seed = config.getoption("--seed")
+    config.pluginmanager.register(Judge(config), "touchstone-judge")
+
+
+def parsed_options(texts: Iterable[str]) -> dict[str, Any]:
+    """KEY=VALUE texts as a configuration; a value with commas is a list."""
+    pairs = (text.partition("=") for text in texts)
+    return {key: value.split(",") if "," in value else value for key, _, value in pairs}
+
+
+def options_of(config: pytest.Config) -> dict[str, Any]:
+    return parsed_options(config.getoption("--option"))
+
+
+@pytest_asyncio.fixture(scope="session", loop_scope="session")
+async def target(request: pytest.FixtureRequest) -> AsyncIterator[Target]:
+    """The implementation under test."""
+    chosen = getattr(request, "param", None)
+    made = (
+        chosen.target()
+        if isinstance(chosen, Mutant)
+        else resolve(request.config.getoption("--target"), options_of(request.config))
+    )
+    yield made
+    await made.close()
+
+
+@pytest.fixture
+def trial(request: pytest.FixtureRequest, target: Target) -> Trial:
+    """What the running case writes down."""
+    config = request.config
+    made = Trial(
+        request.node.stash[CASE],
+        target,
+        seed=config.getoption("--seed"),
+        slow=config.getoption("--slow"),
+        patience_s=config.getoption("--patience"),
+    )
+    request.node.stash[TRIAL] = made
+    return made
+
+
+@pytest.fixture
+def each(request: pytest.FixtureRequest, trial: Trial) -> Callable[..., Awaitable[None]]:
+    """Judge many small cases in one item, e.g. vectors: `await each(things, judge)`.
+
+    A thing has a `name` and `clauses`; it becomes the case `...[vector=<name>]` with a verdict of its own.
+    """
+    patterns = request.config.getoption("--select")
+    results = request.node.stash.setdefault(RESULTS, [])
+
+    async def run(things: Iterable[Any], try_one: Callable[[Any], Awaitable[None]]) -> None:
+        whole = selected(patterns, trial.case.id)
+        async for result in judge_each(trial, things, try_one, lambda case: whole or selected(patterns, case)):
+            results.append(result)
+
+    return run
+
+
+class Judge:
+    """Selects cases, judges each item and, in the controlling process, hands results to the recorder."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self.config = config
+        self.recorder: Recorder | None = None
+        self.killed: set[str] = set()
+        self.planned = 0
+        self._mutants = mutants_of(config.getoption("--mutants")) if config.getoption("--mutants") else {}
+
+    # -- selection ------------------------------------------------------------------------------------------------
+
+    def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
+        if not self._mutants or "target" not in metafunc.fixturenames:
+            return
+        wanted = self.config.getoption("--mutant")
+        claims = {c for mark in metafunc.definition.iter_markers("clauses") for c in mark.args}
+        chosen = [
+            mutant
+            for mutant in self._mutants.values()
+            if (mutant.name in wanted if wanted else claims.intersection(mutant.clauses))
+        ]
+        metafunc.parametrize("target", chosen, ids=[m.name for m in chosen], indirect=True, scope="session")
+
+    def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> None:
+        kept: list[pytest.Item] = []
+        left: list[pytest.Item] = []
+        for item in items:
+            if (case := case_of(item)) is None:
+                kept.append(item)
+                continue
+            item.stash[CASE] = case
+            if mutant := self.mutant_of(item):
+                item.add_marker(pytest.mark.xdist_group(mutant.name))
+            (kept if self.wanted(item, case) else left).append(item)
+        items[:] = kept
+        self.planned = len(kept)
+        config.hook.pytest_deselected(items=left)
+
+    def wanted(self, item: pytest.Item, case: CaseInfo) -> bool:
+        patterns, roles = self.config.getoption("--select"), self.config.getoption("--role")
+        if roles and f"{case.protocol}/{case.role}" not in roles:
+            return False
+        if item.get_closest_marker("slow") and not self.config.getoption("--slow"):
+            return False
+        if self._mutants and ((mutant := self.mutant_of(item)) is None or mutant.role != case.role):
+            return False
+        inner = "each" in getattr(item, "fixturenames", ())
+        return selected(patterns, case.id) or (inner and any(p.startswith(f"{case.id}[") for p in patterns))
+
+    def mutant_of(self, item: pytest.Item) -> Mutant | None:
+        callspec = getattr(item, "callspec", None)
+        chosen = callspec.params.get("target") if callspec else None
+        return chosen if isinstance(chosen, Mutant) else None
+
+    # -- judging --------------------------------------------------------------------------------------------------
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_protocol(self, item: pytest.Item, nextitem: pytest.Item | None) -> bool | None:
+        """A mutant that is caught need not be tried again."""
+        mutant = self.mutant_of(item)
+        if mutant is None or mutant.name not in self.killed:
+            return None
+        item.session._setupstate.teardown_exact(nextitem)  # what the item before left standing for this one
+        return True
+
+    @pytest.hookimpl(hookwrapper=True)
+    def pytest_runtest_makereport(self, item: pytest.Item, call: pytest.CallInfo[None]) -> Generator[None, Any, None]:
+        outcome = yield
+        case = item.stash.get(CASE, None)
+        if case is None:
+            return
+        report: pytest.TestReport = outcome.get_result()
+        results = item.stash.setdefault(RESULTS, [])
+        error = call.excinfo.value if call.excinfo else None
+        if call.when == "call" or error is not None:
+            if error is not None or not results:
+                trial = item.stash.get(TRIAL, None) or self._bare_trial(item, case)
+                results.append(result_of(trial, error, now(), call.duration))
+            self._colour(report, results)
+        if call.when == "teardown":
+            report.user_properties += [(RESULT, encode(result).decode()) for result in results]
+            if (mutant := self.mutant_of(item)) and any(r.verdict in KILLS for r in results):
+                self.killed.add(mutant.name)
+
+    def _bare_trial(self, item: pytest.Item, case: CaseInfo) -> Trial:
+        """For a case whose set-up failed before its trial was made."""
+        mutant = self.mutant_of(item)
+        target = mutant.target() if mutant else resolve(self.config.getoption("--target"), options_of(self.config))
+        return Trial(case, target)
+
+    def _colour(self, report: pytest.TestReport, results: list[CaseResult]) -> None:
+        """pytest's own outcome follows the verdict: only what surprises is red."""
+        if any(result.surprising for result in results):
+            worst = next(r for r in results if r.surprising)
+            report.outcome = "failed"
+            if report.longrepr is None and worst.failure:
+                report.longrepr = f"{worst.case}: {worst.verdict}: {worst.failure.message}"
+        elif report.outcome == "failed" and report.when == "setup":
+            report.outcome, report.longrepr = "skipped", (str(report.fspath), 0, results[-1].note)
+        elif report.outcome == "failed":
+            report.outcome, report.longrepr = "passed", None
+
+    # -- recording, in the controlling process --------------------------------------------------------------------
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if self.recorder is None or report.when != "teardown":
+            return
+        for key, value in report.user_properties:
+            if key == RESULT and isinstance(result := decode(str(value)), CaseResult):
+                self.recorder.result(result)

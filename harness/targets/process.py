@@ -1,0 +1,180 @@
+"""Reach: a process that speaks the shim protocol on stdin and stdout."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from harness.errors import ShimBroken, TargetCrashed, TargetError, TargetTimeout
+from harness.shim import PROTOCOL, Answer, Hello, Request
+from harness.shim.messages import MAX_LINE, decode_reply, encoder
+from harness.targets.child import GRACE_S, STDERR, Child, Kept, how_it_ended, spawn
+from harness.targets.session import Reach, Session, result_of
+
+
+class ProcessSession(Session):
+    """JSON Lines over a process's stdin and stdout."""
+
+    grace_s: float = GRACE_S
+
+    def __init__(self, command: Sequence[str], cwd: str | None = None, env: dict[str, str] | None = None) -> None:
+        super().__init__()
+        self._command, self._cwd, self._env = list(command), cwd, env
+        self._ids = itertools.count(1)
+        self._waiting: dict[int, asyncio.Future[Answer]] = {}
+        self._abandoned: set[int] = set()  # nobody waits for them any more; an answer may still come
+        self._lines = Lines()
+        self._stderr = Kept()
+        self._child: Child | None = None
+        self._watch: asyncio.Task[None] | None = None
+
+    async def open(self) -> Hello:
+        self._child = child = await spawn(
+            self._command, self._cwd, self._env, self._hear, stdin=asyncio.subprocess.PIPE
+        )
+        self._watch = asyncio.create_task(self._until_it_ends(child))
+        return await self.greet()
+
+    # -- asking ---------------------------------------------------------------------------------------------------
+
+    async def call(self, verb: str, **fields: Any) -> dict[str, Any]:
+        try:
+            return result_of(await self._ask(verb, self.answer_s, **fields))
+        except TimeoutError:
+            late = TargetTimeout(self._silence(f"{verb} {fields.get('op', '')}".strip()))
+        if verb == "hello" or not await self._answers_at_all():
+            self.broken(late)
+        raise late
+
+    async def _ask(self, verb: str, patience: float, **fields: Any) -> Answer:
+        self.check_alive()
+        assert self._child, "a session is opened before it is used"
+        request = Request(next(self._ids), verb, **fields)  # type: ignore[arg-type]  # one of the four verbs
+        future: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
+        self._waiting[request.id] = future
+        try:
+            self._child.write(encoder.encode(request) + b"\n")
+            async with asyncio.timeout(patience):
+                return await future
+        finally:
+            if self._waiting.pop(request.id, None):
+                self._abandoned.add(request.id)
+
+    async def _answers_at_all(self) -> bool:
+        """One operation that hangs is that operation's fault; a shim that does not even say hello is gone."""
+        try:
+            await self._ask("hello", self.answer_s / 5, args={"protocol": PROTOCOL})
+        except TimeoutError:
+            return False
+        except TargetError:
+            pass  # it died meanwhile, and that is known
+        return True
+
+    def _silence(self, request: str) -> str:
+        begun = f"; it began a line and did not end it: {bytes(self._lines.rest[:80])!r}" if self._lines.rest else ""
+        return f"no answer to {request} within {self.answer_s:g} s{begun}"
+
+    # -- hearing --------------------------------------------------------------------------------------------------
+
+    def _hear(self, fd: int, data: bytes) -> None:
+        if fd == STDERR:
+            self._stderr.add(data)
+            return
+        try:
+            for line in self._lines.feed(data):
+                if self.alive:
+                    self._heard(line)
+        except ShimBroken as broken:
+            self.broken(broken)
+
+    def _heard(self, line: bytes) -> None:
+        try:
+            message = decode_reply(line)
+        except msgspec.MsgspecError as error:
+            raise ShimBroken(f"no shim message on stdout: {line[:80]!r} ({error}); print logs to stderr") from None
+        if not isinstance(message, Answer):
+            self.noticed(message.instance, message.event, message.data, len(line))
+        elif future := self._waiting.pop(message.id, None):
+            if not future.done():
+                future.set_result(message)
+        elif message.id in self._abandoned:
+            self._abandoned.remove(message.id)
+        else:
+            raise ShimBroken(f"an answer to request {message.id}, which does not wait for one")
+
+    async def _until_it_ends(self, child: Child) -> None:
+        """The process exits or closes its stdout, whichever is first; the other is given a moment to say more."""
+        quiet = asyncio.create_task(child.quiet.wait())
+        both: set[asyncio.Future[Any]] = {child.exited, quiet}
+        await asyncio.wait(both, return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait(both, timeout=self.grace_s)
+        quiet.cancel()
+        ended = how_it_ended(child.exited.result()) if child.exited.done() else "it closed its stdout"
+        if self._lines.rest:
+            self.broken(ShimBroken(f"it ended in the middle of a line ({ended}): {bytes(self._lines.rest[:80])!r}"))
+        last = self._stderr.last_line()
+        self.broken(TargetCrashed(f"the target ended: {ended}" + f"; its last words: {last[:200]}" * bool(last)))
+
+    def broken(self, death: TargetError) -> None:
+        super().broken(death)
+        if self._child:
+            self._child.kill()
+        for id in list(self._waiting):
+            future = self._waiting.pop(id)
+            if not future.done():
+                future.set_exception(self.death or death)
+
+    # -- ending ---------------------------------------------------------------------------------------------------
+
+    async def kill(self) -> None:
+        self.broken(TargetCrashed("the harness killed it"))
+        if self._child:
+            await self._child.end()
+
+    async def close(self) -> None:
+        if self._watch:
+            self._watch.cancel()
+        if self._child:
+            if self.alive:
+                self._child.close_stdin()
+                await self._child.ends_within(self.grace_s)
+            self.broken(TargetCrashed("the session is closed"))
+            await self._child.end()
+
+    def evidence(self) -> str:
+        return self._stderr.text()
+
+
+class Lines:
+    """Bytes in, whole lines out; `rest` is the line that has begun and not ended."""
+
+    def __init__(self) -> None:
+        self.rest = bytearray()
+
+    def feed(self, data: bytes) -> list[bytes]:
+        head, *tails = data.split(b"\n")
+        self.rest += head
+        if len(self.rest) > MAX_LINE:
+            self.rest.clear()
+            raise ShimBroken(f"a line of more than {MAX_LINE} bytes on stdout: print logs to stderr")
+        lines = []
+        for tail in tails:
+            lines.append(bytes(self.rest))
+            self.rest = bytearray(tail)
+        return lines
+
+
+class Process(Reach):
+    """`cmd:./my-shim --flag`"""
+
+    kind = "process"
+
+    def __init__(self, command: Sequence[str], cwd: str | None = None, env: dict[str, str] | None = None) -> None:
+        self._command, self._cwd, self._env = command, cwd, env
+
+    def session(self) -> ProcessSession:
+        return ProcessSession(self._command, self._cwd, self._env)

@@ -1,0 +1,132 @@
+"""A target in use: its identity, one shared session, its running instances, and what it is known to fail."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from harness.cases import selects
+from harness.errors import TargetCrashed, TargetUnsupported
+from harness.results import Expected, TargetInfo
+from harness.shim import Hello
+from harness.targets.manifest import KnownCases
+from harness.targets.session import Instance, Reach, Session
+
+MOST_CRASHES = 5
+"""After this many deaths of its shared session a target is not started again: the rest would only repeat it."""
+
+
+class Target:
+    """Never starts a process per case: instances are shared by configuration, a private session is for crash cases."""
+
+    def __init__(
+        self,
+        info: TargetInfo,
+        reach: Reach,
+        *,
+        known_failing: Sequence[KnownCases] = (),
+        known_flaky: Sequence[KnownCases] = (),
+    ) -> None:
+        self.info, self.reach = info, reach
+        self.known_failing, self.known_flaky = known_failing, known_flaky
+        self._session: Session | None = None
+        self._hello: Hello | None = None
+        self._instances: dict[bytes, Instance] = {}
+        self._crashes = 0
+        self._workdir: Path | None = None
+
+    @property
+    def name(self) -> str:
+        return self.info.name
+
+    async def hello(self) -> Hello:
+        """Who the target says it is; brings it up if need be."""
+        await self.session()
+        assert self._hello, "an open session has said hello"
+        return self._hello
+
+    async def session(self) -> Session:
+        """The shared session, opened anew if the last one died."""
+        if self._session and not self._session.alive:
+            await self._forget()
+        if self._session is None:
+            if self._crashes >= MOST_CRASHES:
+                raise TargetCrashed(f"{self.name} died {self._crashes} times: it is not started again")
+            session = self.reach.session()
+            try:
+                self._hello = await session.open()
+            except BaseException:
+                self._crashes += 1
+                await session.close()
+                raise
+            self._session = session
+        return self._session
+
+    async def _forget(self) -> None:
+        if self._session:
+            self._crashes += 1
+            await self._session.close()
+        self._session = None
+        self._instances.clear()
+
+    async def capabilities(self, role: str) -> list[str]:
+        """What the target declares for a role; raises TargetUnsupported for a role it does not have."""
+        roles = (await self.hello()).roles
+        if role not in roles:
+            raise TargetUnsupported(f"{self.name} has no role {role}")
+        return roles[role]
+
+    async def need(self, role: str, capability: str) -> None:
+        if capability not in await self.capabilities(role):
+            raise TargetUnsupported(f"{self.name} does not declare {capability} for {role}")
+
+    async def instance(self, role: str, config: dict[str, Any]) -> Instance:
+        """The instance of that role and configuration, started once and shared."""
+        await self.capabilities(role)
+        session = await self.session()
+        key = msgspec.json.encode([role, config], order="deterministic")
+        if key not in self._instances:
+            extra = {"state_dir": str(self.new_folder("shared"))}
+            self._instances[key] = await session.start(role, config | extra)
+        return self._instances[key]
+
+    def private(self) -> Session:
+        """A session of the caller's own, to be killed or limited; the caller closes it."""
+        return self.reach.session()
+
+    def new_folder(self, prefix: str) -> Path:
+        """An empty folder that lives as long as this target is in use."""
+        if self._workdir is None:
+            self._workdir = Path(tempfile.mkdtemp(prefix="touchstone-"))
+        return Path(tempfile.mkdtemp(prefix=f"{prefix}-", dir=self._workdir))
+
+    async def close(self) -> None:
+        if self._session:
+            await self._session.close()
+        self._session = None
+        await self.reach.close()
+        if self._workdir:
+            shutil.rmtree(self._workdir, ignore_errors=True)
+            self._workdir = None
+
+    def evidence(self) -> str:
+        return self._session.evidence() if self._session else ""
+
+    def expected(self, case: str) -> tuple[Expected, str]:
+        """What the manifest says about a case, and why."""
+        for expected, lists in (
+            (Expected.KNOWN_FAILING, self.known_failing),
+            (Expected.KNOWN_FLAKY, self.known_flaky),
+        ):
+            for known in lists:
+                if any(selects(pattern, case) for pattern in known.cases):
+                    return expected, known.reason
+        return Expected.PASS, ""
+
+    def known_patterns(self) -> list[str]:
+        return [p for known in (*self.known_failing, *self.known_flaky) for p in known.cases]

@@ -1,0 +1,86 @@
+"""One case being tried: what was said both ways, and what the case found."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from typing import Any
+
+from harness.cases import CaseInfo
+from harness.results import TimelineEntry, Verdict
+from harness.targets.target import Target
+
+MOST_ENTRIES = 2_000
+"""Timeline entries kept: a load case says far more than anyone reads; what is left out is counted."""
+
+MOST_TEXT, MOST_RAW = 600, 512
+"""Characters and bytes kept of one entry."""
+
+
+class Broken(AssertionError):
+    """A clause is broken: what was expected, what was observed; `contested` says why this can at most warn."""
+
+    def __init__(self, clause: str, expected: str, observed: str, contested: str = "") -> None:
+        super().__init__(f"expected {expected}; observed {observed}")
+        self.clause, self.expected, self.observed, self.contested = clause, expected, observed, contested
+
+
+@dataclass(eq=False)
+class Trial:
+    """What a case writes down while it runs."""
+
+    case: CaseInfo
+    target: Target
+    seed: int = 0
+    slow: bool = False
+    patience_s: float = 5.0  # how long something that must come may take; paid in full only by a target that fails
+    timeline: list[TimelineEntry] = field(default_factory=list)
+    measures: dict[str, float] = field(default_factory=dict)
+    verdict: Verdict = Verdict.PASS  # what a case that raises nothing ends with
+    note: str = ""
+    left_out: int = 0
+    _began: float = field(default_factory=time.perf_counter)
+
+    def said(self, sender: str, receiver: str, kind: str, text: str, raw: bytes = b"") -> None:
+        """One line of the timeline."""
+        if len(self.timeline) >= MOST_ENTRIES:
+            self.left_out += 1
+            return
+        entry = TimelineEntry(
+            round(time.perf_counter() - self._began, 6),
+            sender,
+            receiver,
+            kind,
+            text if len(text) <= MOST_TEXT else f"{text[:MOST_TEXT]}… ({len(text)} characters)",
+            raw[:MOST_RAW].hex(),
+            len(raw),
+        )
+        self.timeline.append(entry)
+
+    def lose_patience(self) -> None:
+        """The target has failed at full patience: the examples that only make that failure smaller need not wait so long."""
+        self.patience_s = min(self.patience_s, max(0.3, self.patience_s / 5))
+
+    def restart(self) -> None:
+        """A property tries its next example, or a group its next vector: only the last one's timeline is evidence."""
+        self.timeline.clear()
+        self.left_out = 0
+
+    def info(self, note: str) -> None:
+        """Unspecified behaviour, recorded."""
+        if self.verdict is Verdict.PASS:
+            self.verdict, self.note = Verdict.INFO, note
+
+    def warn(self, clause: str, note: str) -> None:
+        """A SHOULD that is not followed, where the case goes on."""
+        if self.verdict in (Verdict.PASS, Verdict.INFO):
+            self.verdict, self.note = Verdict.WARN, f"{clause}: {note}"
+
+    @property
+    def own_clause(self) -> str:
+        return self.case.requirements[0] if self.case.requirements else ""
+
+    def expect(self, condition: bool, expected: str, observed: Any, clause: str = "") -> None:
+        """Raise Broken unless the condition holds."""
+        if not condition:
+            raise Broken(clause or self.own_clause, expected, str(observed))
