@@ -1,0 +1,3 @@
+"""Dies before it has said anything."""
+
+raise SystemExit("no module named implementation")

@@ -1,0 +1,5 @@
+"""Says hello and leaves, with success."""
+
+from honest import answer, requests
+
+answer(next(requests()))

@@ -1,0 +1,10 @@
+"""Starts, then never answers again."""
+
+from honest import answer, requests
+
+for request in requests():
+    if request["verb"] == "do":
+        break
+    answer(request)
+for _ in requests():
+    pass

@@ -1,0 +1,6 @@
+"""Never answers anything."""
+
+from honest import requests
+
+for _ in requests():
+    pass

@@ -1,0 +1,3 @@
+"""A server that cannot start."""
+
+raise SystemExit("the port is on fire")

@@ -1,0 +1,5 @@
+"""A server that runs and listens nowhere."""
+
+import signal
+
+signal.pause()

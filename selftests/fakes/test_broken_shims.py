@@ -1,0 +1,175 @@
+"""Each broken shim gets a verdict of its own, in one sentence, and leaves nothing behind."""
+
+from __future__ import annotations
+
+import asyncio
+import tracemalloc
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import pytest
+
+from harness.errors import ShimBroken, TargetCrashed, TargetError, TargetTimeout
+from harness.targets.process import ProcessSession
+
+Fake = Callable[[str], ProcessSession]
+ROLE = "peerbus/broker"
+SOON = 0.3
+MIB = 2**20
+
+
+@dataclass(frozen=True)
+class Fault:
+    """What a fake is to be told: which error, in words that hold these."""
+
+    error: type[TargetError]
+    words: str
+    hello_s: float = 20.0  # generous where the fault is not silence: a loaded machine is not a broken shim
+    answer_s: float = 20.0
+
+
+FAULTS = {
+    "crashes_on_start": Fault(TargetCrashed, "exit code 1; its last words: no module named implementation"),
+    "crashes_at_the_third_request": Fault(TargetCrashed, "signal SIGABRT"),
+    "exits_early": Fault(TargetCrashed, "exit code 0"),
+    "hangs_on_hello": Fault(TargetTimeout, "no answer to hello within 0.3 s", hello_s=SOON),
+    "hangs_on_do": Fault(TargetTimeout, "no answer to do echo within 0.3 s", answer_s=SOON),
+    "stops_reading": Fault(TargetTimeout, "no answer to do echo within 0.3 s", answer_s=SOON),
+    "floods_events": Fault(TargetCrashed, "floods: 100000 events"),
+    "floods_large_events": Fault(TargetCrashed, "floods: "),
+    "floods_events_of_nobody": Fault(TargetCrashed, "instances that do not run"),
+    "floods_garbage": Fault(ShimBroken, "no shim message on stdout: b'all work and no play'"),
+    "prints_a_garbage_line": Fault(ShimBroken, "no shim message on stdout: b'listening on port 1234'"),
+    "closes_stdout": Fault(TargetCrashed, "it closed its stdout"),
+    "answers_another_id": Fault(ShimBroken, "an answer to request 999"),
+    "answers_twice": Fault(ShimBroken, "which does not wait"),
+    "answers_two_ways": Fault(ShimBroken, "no shim message"),
+    "answers_nothing": Fault(ShimBroken, "no shim message"),
+    "sends_a_gibibyte": Fault(ShimBroken, "a line of more than 16777216 bytes"),
+    "speaks_protocol_2": Fault(ShimBroken, "it speaks shim protocol 2, this harness speaks 1"),
+    "says_a_strange_hello": Fault(ShimBroken, "its hello is not the shim protocol's"),
+    "refuses_hello": Fault(ShimBroken, "it did not say hello"),
+    "says_half_a_line": Fault(TargetTimeout, "it began a line and did not end it", answer_s=SOON),
+    "dies_in_a_line": Fault(ShimBroken, "it ended in the middle of a line (exit code 0)"),
+    "leaves_a_child": Fault(TargetCrashed, "exit code 3"),
+    "leaves_a_daemon": Fault(TargetCrashed, "exit code 3"),
+}
+
+
+async def converse(session: ProcessSession, fault: Fault) -> None:
+    """Hello, start, and operations until the fault shows."""
+    session.answer_s, session.grace_s = fault.hello_s, SOON
+    await session.open()
+    instance = await session.start(ROLE, {})
+    session.answer_s = fault.answer_s
+    while True:
+        await instance.do("echo", body="x" * MIB)
+
+
+@pytest.mark.parametrize("name", FAULTS)
+async def test_a_fault_has_its_own_error_and_ends_the_session(
+    name: str, fake: Fake, left: Callable[[], list[str]]
+) -> None:
+    """One clear sentence, the same for every later call, and no process is left."""
+    session, fault = fake(name), FAULTS[name]
+    async with asyncio.timeout(30):
+        with pytest.raises(TargetError) as caught:
+            await converse(session, fault)
+        with pytest.raises(TargetError) as again:
+            await session.start(ROLE, {})
+        await session.close()
+    assert type(caught.value) is fault.error
+    assert fault.words in str(caught.value)
+    assert "\n" not in str(caught.value)
+    assert len(str(caught.value)) < 400
+    assert again.value is session.death
+    assert str(again.value) == str(caught.value)
+    assert left() == []
+
+
+@pytest.mark.parametrize("name", ["sends_a_gibibyte", "floods_large_events", "floods_garbage"])
+async def test_memory_stays_bounded(name: str, fake: Fake) -> None:
+    """However much a target sends, the harness keeps little of it."""
+    session = fake(name)
+    tracemalloc.start()
+    try:
+        with pytest.raises(TargetError):
+            await converse(session, FAULTS[name])
+        await session.close()
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 160 * MIB
+
+
+async def test_whoever_waits_for_an_event_learns_of_the_death(fake: Fake) -> None:
+    """An instance of a dead session has no more events, now or later."""
+    session = fake("crashes_at_the_third_request")
+    await session.open()
+    instance = await session.start(ROLE, {})
+    waiting = asyncio.create_task(instance.event(20))
+    with pytest.raises(TargetCrashed):
+        await instance.do("echo")
+    for event in (waiting, instance.event(20)):
+        with pytest.raises(TargetCrashed, match="SIGABRT"):
+            await event
+    await session.close()
+
+
+async def test_a_killed_session_says_who_killed_it(fake: Fake, left: Callable[[], list[str]]) -> None:
+    """What the harness ends is not the target's crash."""
+    session = fake("answers_late")
+    await session.open()
+    instance = await session.start(ROLE, {})
+    waiting = asyncio.create_task(instance.do("slow"))
+    await asyncio.sleep(0)  # let it ask
+    await session.kill()
+    with pytest.raises(TargetCrashed, match="the harness killed it"):
+        await waiting
+    assert left() == []
+    await session.close()
+
+
+async def test_ignoring_every_end_does_not_help(fake: Fake, left: Callable[[], list[str]]) -> None:
+    """A target that stays after stdin has ended is killed."""
+    session = fake("ignores_every_end")
+    session.grace_s = SOON
+    await session.open()
+    await session.close()
+    assert left() == []
+
+
+async def test_stderr_is_kept_but_not_all_of_it(fake: Fake) -> None:
+    """stderr is evidence: its end is kept, its amount is no fault."""
+    session = fake("floods_stderr")
+    await session.open()
+    instance = await session.start(ROLE, {})
+    assert await instance.do("echo") == {}
+    await session.close()
+    assert session.evidence().endswith("the last words")
+    assert len(session.evidence()) < MIB
+
+
+async def test_an_abandoned_request_may_be_answered_later(fake: Fake) -> None:
+    """A case that no longer waits does not make the answer a fault."""
+    session = fake("answers_late")
+    await session.open()
+    instance = await session.start(ROLE, {})
+    with pytest.raises(TimeoutError):
+        async with asyncio.timeout(SOON):
+            await instance.do("slow")
+    assert await instance.do("echo") == {}
+    await session.close()
+
+
+async def test_one_slow_operation_is_not_the_end(fake: Fake) -> None:
+    """A shim that misses one answer but still says hello stays in use; only that call times out."""
+    session = fake("answers_late")
+    await session.open()
+    instance = await session.start(ROLE, {})
+    session.answer_s = 2.0
+    with pytest.raises(TargetTimeout, match="no answer to do slow within 2 s"):
+        await instance.do("slow")
+    assert session.alive
+    assert await instance.do("echo") == {}
+    await session.close()

@@ -1,0 +1,143 @@
+"""The terminal report: what is surprising is shown with its evidence, the rest is counted."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable
+
+import msgspec
+import pytest
+from rich.console import Console
+
+from harness.record import Subscriber
+from harness.results import CaseResult, Event, Footer, Header, Verdict
+from harness.subscribers import Terminal
+from harness.subscribers.terminal import PLAIN_EVERY, WHOLE_PER_CLAUSE
+
+Tell = Callable[..., None]
+
+
+def shown(tell: Tell, *chosen: Event, live: bool = False) -> str:
+    out = io.StringIO()
+    terminal: Subscriber = Terminal(Console(file=out, width=100, force_terminal=live), live=live)
+    tell(terminal, chosen)
+    return out.getvalue()
+
+
+def replaced(events: list[Event], *results: CaseResult, **footer: object) -> list[Event]:
+    return [events[0], *results, msgspec.structs.replace(events[-1], **footer)]
+
+
+def test_a_failure_is_shown_with_all_its_evidence(tell: Tell) -> None:
+    """Clause, reading, case, expected, observed, the end of the timeline and the replay line, in that order."""
+    text = shown(tell)
+    block = text[text.index("PB-2\n") :]
+    parts = [
+        "our reading",
+        "fail  peerbus/broker/order/fails",
+        "expected  a",
+        "observed  b",
+        "... 10 earlier entries",
+        "harness -> target  frame  say 29",
+        "replay    ./touchstone replay runs/r1/capsules/fail.json",
+    ]
+    assert [block.index(part) for part in parts] == sorted(block.index(part) for part in parts)
+
+
+def test_failures_are_grouped_by_clause(tell: Tell) -> None:
+    """One heading per clause, however many cases broke it; what names no clause comes first."""
+    headings = [line for line in shown(tell).splitlines() if line.startswith(("PB-", "no clause"))]
+    assert headings == ["no clause", "PB-1", "PB-2", "PB-3"]
+
+
+def test_passes_are_quiet(tell: Tell) -> None:
+    """A passed case is counted, not listed."""
+    text = shown(tell)
+    assert "order/passes" not in text
+    assert "11 cases in 2.5 s: 2 pass, 3 fail, 1 warn, 1 info, 1 unsupported, 1 error, 1 timeout, 1 crashed" in text
+
+
+def test_what_is_not_as_expected_is_said_last(tell: Tell) -> None:
+    """A known failure is no surprise; its pass is one, and so is a stale pattern."""
+    *_, last = shown(tell).splitlines()
+    assert last == (
+        "not as expected: 2 fail, 1 error, 1 timeout, 1 crashed, 1 pass though known-failing, 1 stale expectations"
+    )
+
+
+def test_a_known_failure_is_one_line_under_its_reason(tell: Tell) -> None:
+    """It ran and failed as the manifest said: no timeline, but the written reason."""
+    text = shown(tell)
+    assert "known: issue 12\n  fail  peerbus/client/dedupe/known\n" in text
+
+
+def test_a_warning_says_why_its_clause_is_contested(tell: Tell) -> None:
+    """The note stands with the case."""
+    text = shown(tell)
+    assert "note      contested: drafts differ" in text[text.index("warn  peerbus/codec/sign/warns") :]
+
+
+def test_a_clean_run_says_so(tell: Tell, events: list[Event], results: list[CaseResult]) -> None:
+    """Nothing but the header and two lines."""
+    lines = shown(tell, *replaced(events, results[0], stale=[])).splitlines()
+    assert lines[-2:] == ["1 cases in 2.5 s: 1 pass", "nothing surprising"]
+    assert len(lines) == 4
+
+
+@pytest.mark.parametrize("live", [True, False])
+def test_hostile_strings_are_shown_as_text(tell: Tell, live: bool) -> None:
+    """Markup is not interpreted, control characters never reach the terminal."""
+    text = shown(tell, live=live)
+    assert "expected  [red]bold[/] \\x1b[31m\\x07\\x00 ]]>&<x> \\u202eabc \\ufffe é\\nline" in text
+    assert not set(text) & set("\x07\x00\u202e\ufffe")
+    if not live:
+        assert "\x1b" not in text
+
+
+def test_a_live_run_shows_counts_and_gives_the_cursor_back(tell: Tell, events: list[Event]) -> None:
+    """The bar holds the counts by verdict; it is gone when the run is over, or when it is closed without a footer."""
+    hide, show = "\x1b[?25l", "\x1b[?25h"
+    text = shown(tell, live=True)
+    assert "2 pass" in text[text.index(hide) : text.index(show)]
+    out = io.StringIO()
+    terminal = Terminal(Console(file=out, width=100, force_terminal=True), live=True)
+    tell(terminal, events[:3])
+    terminal.close()
+    assert out.getvalue().rindex(show) > out.getvalue().rindex(hide)
+
+
+def test_ci_and_pipes_get_plain_lines(tell: Tell, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No bar where nobody watches: one line per surprise as it comes."""
+    monkeypatch.setenv("CI", "1")
+    out = io.StringIO()
+    tell(Terminal(Console(file=out, width=100, force_terminal=True)))
+    assert "\x1b[?25l" not in out.getvalue()
+    assert "fail: peerbus/broker/order/fails\n" in shown(tell)
+
+
+def test_a_long_plain_run_shows_that_it_is_alive(tell: Tell, events: list[Event], results: list[CaseResult]) -> None:
+    """A line now and then, with the counts."""
+    text = shown(tell, events[0], *[results[0]] * (PLAIN_EVERY + 1), events[-1])
+    assert text.count(f"... {PLAIN_EVERY} cases: {PLAIN_EVERY} pass\n") == 1
+
+
+def test_a_clause_that_is_broken_everywhere_does_not_fill_the_screen(
+    tell: Tell, events: list[Event], results: list[CaseResult]
+) -> None:
+    """Every case is named with its replay line; only the first few with their timeline."""
+    many = [msgspec.structs.replace(results[1], case=f"peerbus/broker/order/fails-{n}") for n in range(10)]
+    text = shown(tell, *replaced(events, *many))
+    assert text.count("say 29") == WHOLE_PER_CLAUSE
+    assert text.count("replay    ") == 10
+
+
+def test_a_run_without_a_plan_is_shown_too(tell: Tell, events: list[Event], results: list[CaseResult]) -> None:
+    """A header may not know how many cases there are, and vectors may be more than planned."""
+    header = events[0]
+    assert isinstance(header, Header)
+    assert isinstance(events[-1], Footer)
+    for planned in (0, 2):
+        planned_header = msgspec.structs.replace(header, planned=planned)
+        text = shown(tell, planned_header, *[results[0]] * 5, events[-1], live=True)
+        assert "5 cases in 2.5 s" in text
+        assert f"5 {Verdict.PASS}" in text

@@ -1,0 +1,89 @@
+"""The vector files: sound, formatted, valid under their schema, and what their derivation says; the lint finds what is wrong."""
+
+from __future__ import annotations
+
+import json
+import runpy
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+
+from harness import vectors
+from harness.errors import UsageError
+from harness.vectors import Provenance, Vector, VectorFile
+
+GOOD = Vector("a-name", ["PB-4-01"], "valid", input={"x_hex": "00ff"}, expected={"y_hex": ["41", "42"], "y_text": "AB"})
+
+
+def complaints(**changes: Any) -> list[str]:
+    vector = Vector(**{field: getattr(GOOD, field) for field in GOOD.__struct_fields__} | changes)
+    file = VectorFile("peerbus", "canonical", Provenance("by hand", "here"), [], [vector])
+    return list(vectors.complaints("peerbus/canonical", file))
+
+
+def test_a_good_vector_has_no_complaint() -> None:
+    assert complaints() == []
+
+
+@pytest.mark.parametrize(
+    ("changes", "complaint"),
+    [
+        ({"name": "A name"}, "lower-case words"),
+        ({"clauses": []}, "claims no clause"),
+        ({"clauses": ["PB-99-99"]}, "unknown clauses PB-99-99"),
+        ({"result": "invalid"}, "without saying why"),
+        ({"result": "acceptable"}, "without saying why"),
+        ({"input": {"x_hex": "0"}}, "x_hex is not lower-case hex"),
+        ({"input": {"x_hex": "FF"}}, "x_hex is not lower-case hex"),
+        ({"input": {"x_hex": ["00", 1]}}, "x_hex is not lower-case hex"),
+        ({"input": {"x_hex": "41", "x_text": "B"}}, "x_hex and its text differ"),
+    ],
+)
+def test_the_lint_says_what_is_wrong(changes: dict[str, Any], complaint: str) -> None:
+    [said] = complaints(**changes)
+    assert complaint in said
+
+
+def test_names_are_unique_and_a_file_says_where_it_is() -> None:
+    file = VectorFile("peerbus", "canonical", Provenance("", ""), [], [GOOD, GOOD])
+    said = list(vectors.complaints("peerbus/other", file))
+    assert said == ["says it is peerbus/canonical", "has no provenance", "a-name: a name used twice"]
+
+
+def test_every_bundled_file_is_sound_and_formatted() -> None:
+    assert vectors.main(["--check"]) == 0
+
+
+@pytest.mark.parametrize("name", vectors.names())
+def test_every_bundled_file_fits_the_schema(name: str) -> None:
+    schema = json.loads((vectors.VECTORS / "schema.json").read_text())
+    jsonschema.validate(json.loads((vectors.VECTORS / f"{name}.json").read_text()), schema)
+
+
+def test_the_peerbus_files_are_what_their_derivation_says() -> None:
+    derived = runpy.run_path(str(vectors.VECTORS / "peerbus" / "derive.py"))
+    for group in derived["FILES"]:
+        assert (vectors.VECTORS / "peerbus" / f"{group}.json").read_text() == derived["text_of"](group)
+
+
+def test_an_unformatted_file_is_found_and_formatted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "vectors"
+    (folder / "peerbus").mkdir(parents=True)
+    text = (vectors.VECTORS / "peerbus" / "framing.json").read_text()
+    (folder / "peerbus" / "framing.json").write_text(json.dumps(json.loads(text)))
+    monkeypatch.setattr(vectors, "VECTORS", folder)
+    vectors.load.cache_clear()
+    assert vectors.main(["--check"]) == 1
+    assert "vectors/peerbus/framing.json: not formatted" in capsys.readouterr().out
+    assert vectors.main([]) == 0
+    assert (folder / "peerbus" / "framing.json").read_text() == text
+    vectors.load.cache_clear()
+
+
+def test_a_file_that_is_not_there() -> None:
+    with pytest.raises(UsageError, match="no vector file"):
+        vectors.load("peerbus/nothing")

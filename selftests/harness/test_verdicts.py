@@ -1,0 +1,111 @@
+"""From how a case ended to its verdict."""
+
+from __future__ import annotations
+
+import pytest
+
+from harness import verdicts
+from harness.cases import CaseInfo
+from harness.errors import (
+    HarnessError,
+    ShimBroken,
+    TargetCrashed,
+    TargetFailed,
+    TargetRefused,
+    TargetTimeout,
+    TargetUnsupported,
+    Unavailable,
+)
+from harness.requirements import Requirement
+from harness.results import TargetInfo, Verdict
+from harness.shim import Shim
+from harness.targets import Target
+from harness.targets.inprocess import InProcess
+from harness.trial import Broken, Trial
+from harness.verdicts import judge
+
+CATALOGUE = {
+    "MUST-1": Requirement("MUST-1", "MUST", [], "the text", reading="our reading"),
+    "MUST-2": Requirement("MUST-2", "MUST", [], "the text", contested="drafts differ"),
+    "SHOULD-1": Requirement("SHOULD-1", "SHOULD", [], "the text"),
+    "MAY-1": Requirement("MAY-1", "MAY", [], "the text"),
+}
+
+
+@pytest.fixture(autouse=True)
+def _catalogue(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(verdicts, "every_requirement", lambda: CATALOGUE)
+
+
+@pytest.fixture
+def attempt() -> Trial:
+    target = Target(TargetInfo("fake"), InProcess(Shim))
+    return Trial(CaseInfo("a/b/c/d", "a", "b", "c", ("MUST-1", "SHOULD-1")), target)
+
+
+@pytest.mark.parametrize(
+    ("error", "verdict"),
+    [
+        (None, Verdict.PASS),
+        (Broken("MUST-1", "a", "b"), Verdict.FAIL),
+        (Broken("SHOULD-1", "a", "b"), Verdict.WARN),
+        (Broken("MAY-1", "a", "b"), Verdict.INFO),
+        (Broken("unheard-of", "a", "b"), Verdict.FAIL),
+        (AssertionError("plain"), Verdict.FAIL),
+        (TargetRefused("no"), Verdict.FAIL),
+        (TargetFailed("could not"), Verdict.FAIL),
+        (TargetUnsupported("not offered"), Verdict.UNSUPPORTED),
+        (TargetCrashed("gone"), Verdict.CRASHED),
+        (ShimBroken("garbage"), Verdict.CRASHED),
+        (TargetTimeout("silence"), Verdict.TIMEOUT),
+        (Unavailable("no such command"), Verdict.ERROR),
+        (HarnessError("ours"), Verdict.ERROR),
+        (KeyError("ours too"), Verdict.ERROR),
+        (OSError("no more files"), Verdict.ERROR),
+        (ExceptionGroup("several", [TargetCrashed("gone"), KeyError("x")]), Verdict.CRASHED),
+    ],
+    ids=repr,
+)
+def test_each_ending_has_its_verdict(attempt: Trial, error: BaseException | None, verdict: Verdict) -> None:
+    """The class of an error says whose fault it is; what is nobody's on purpose is ours."""
+    assert judge(attempt, error)[0] is verdict
+
+
+def test_a_contested_clause_can_at_most_warn(attempt: Trial) -> None:
+    """And the note says why it is contested."""
+    verdict, failure, note = judge(attempt, Broken("MUST-2", "a", "b"))
+    assert (verdict, note) == (Verdict.WARN, "contested: drafts differ")
+    assert failure
+    assert failure.clause == "MUST-2"
+
+
+def test_a_failure_carries_clause_reading_expected_and_observed(attempt: Trial) -> None:
+    """All that a person needs to argue with it."""
+    _, failure, _ = judge(attempt, Broken("MUST-1", "a", "b"))
+    assert failure
+    assert (failure.clause, failure.reading) == ("MUST-1", "our reading")
+    assert (failure.expected, failure.observed) == ("a", "b")
+
+
+def test_a_plain_assertion_breaks_the_case_s_first_clause(attempt: Trial) -> None:
+    """Its message is one line, however much pytest adds."""
+    _, failure, _ = judge(attempt, AssertionError("no\nassert 1 == 2"))
+    assert failure
+    assert (failure.clause, failure.message) == ("MUST-1", "no")
+
+
+def test_our_own_fault_blames_no_clause(attempt: Trial) -> None:
+    """A harness error is never the target's."""
+    _, failure, note = judge(attempt, KeyError("x"))
+    assert failure
+    assert (failure.clause, failure.message) == ("", "KeyError: 'x'")
+    assert note == "the harness's own fault"
+
+
+def test_what_a_case_wrote_down_is_its_verdict_when_nothing_is_raised(attempt: Trial) -> None:
+    """A warning outweighs information; a later information does not take it back."""
+    attempt.info("closes with 1001")
+    assert judge(attempt, None) == (Verdict.INFO, None, "closes with 1001")
+    attempt.warn("SHOULD-1", "slow")
+    attempt.info("more")
+    assert judge(attempt, None) == (Verdict.WARN, None, "SHOULD-1: slow")

@@ -1,0 +1,1 @@
+"""What is asserted, per protocol: `suites/<protocol>/<role>/test_<group>.py` holds the cases of one group."""

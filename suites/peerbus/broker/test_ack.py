@@ -1,0 +1,97 @@
+"""Section 2.2: what an ack clears, and what it must not."""
+
+from __future__ import annotations
+
+from harness.cases import axis, clauses
+from harness.trial import Trial
+from suites.peerbus.bus import Bus, Peer, message, unique
+
+
+async def delivered(bus: Bus) -> tuple[Peer, Peer, str]:
+    """A sender, a receiver with one delivered message, and that message's key."""
+    sender, receiver = await bus.peer(), await bus.peer()
+    envelope = message(sender.name, receiver.name)
+    await sender.send(envelope)
+    await receiver.expect_delivery(envelope)
+    return sender, receiver, envelope.id
+
+
+async def reconnected(bus: Bus, receiver: Peer, witness: Peer) -> Peer:
+    await bus.leave(receiver, witness)
+    return (await bus.register(receiver.name))[0]
+
+
+@clauses("PB-2.2-04", "PB-5-24")
+async def test_acked_message_does_not_come_back(bus: Bus) -> None:
+    """After an ack, a reconnect brings `peers` and nothing else."""
+    sender, receiver, key = await delivered(bus)
+    await receiver.ack(key)
+    await receiver.fence()
+    again = await reconnected(bus, receiver, sender)
+    await again.expect_silence("PB-2.2-04")
+
+
+@clauses("PB-2.2-06", "PB-2.2-09")
+async def test_ack_of_an_unknown_id_is_a_silent_no_op(bus: Bus) -> None:
+    """An id nobody knows is not answered and ends nothing."""
+    peer = await bus.peer()
+    await peer.ack(unique("nope"))
+    await peer.expect_silence()
+
+
+@clauses("PB-2.2-07", "PB-2.2-09")
+async def test_second_ack_is_a_silent_no_op(bus: Bus) -> None:
+    """The same ack again is not answered and ends nothing."""
+    sender, receiver, key = await delivered(bus)
+    await receiver.ack(key, key)
+    await receiver.expect_silence()
+    again = await reconnected(bus, receiver, sender)
+    await again.expect_silence()
+
+
+@clauses("PB-2.2-08")
+@axis("id", {"empty": '"id":""', "absent": '"x":1', "null": '"id":null'})
+async def test_ack_without_an_id_clears_nothing(bus: Bus, trial: Trial, id: str) -> None:
+    """An ack with an empty id is ignored: what is pending stays pending."""
+    sender, receiver, key = await delivered(bus)
+    await receiver.text(f'{{"protocol_version":"v1","type":"ack",{id}}}')
+    await receiver.expect_silence()
+    again = await reconnected(bus, receiver, sender)
+    [delivery] = await again.deliveries(1, "PB-2.2-08")
+    trial.expect(delivery.delivery_key == key, key, delivery)
+
+
+@clauses("PB-2.2-09")
+async def test_ack_is_not_answered(bus: Bus) -> None:
+    """The next frame after an ack is the fence's reply."""
+    _, receiver, key = await delivered(bus)
+    await receiver.ack(key)
+    await receiver.expect_silence("PB-2.2-09")
+
+
+@clauses("PB-2.2-06")
+async def test_ack_by_somebody_else_clears_nothing(bus: Bus, trial: Trial) -> None:
+    """A key acked by a peer it was not delivered to stays pending; clearing it lets anybody silence anybody."""
+    sender, receiver, key = await delivered(bus)
+    stranger = await bus.peer()
+    await stranger.ack(key)
+    await stranger.fence()
+    again = await reconnected(bus, receiver, sender)
+    if not (await again.fence()) or again.inbox.empty():
+        trial.warn("PB-2.2-06", "security: any peer can clear another peer's messages by acking their keys")
+
+
+@clauses("PB-2.2-03", "PB-5-02")
+async def test_broadcast_copy_stays_until_acked(bus: Bus) -> None:
+    """An unacked broadcast copy comes back at reconnect, like a direct message."""
+    sender, receiver = await bus.peer(), await bus.peer()
+    envelope = message(sender.name, "*")
+    await sender.send(envelope)
+    key = f"{envelope.id}|{receiver.name}"
+    await receiver.expect_delivery(envelope, key)
+    again = await reconnected(bus, receiver, sender)
+    await again.expect_delivery(envelope, key, "PB-2.2-03")
+    await again.ack(key)
+    await again.fence()
+    last = await reconnected(bus, again, sender)
+    await last.expect_silence("PB-2.2-04")

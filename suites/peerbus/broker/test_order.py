@@ -1,0 +1,112 @@
+"""Section 5: messages of one sender keep their order; nothing is promised across senders."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable
+
+from harness.cases import clauses
+from harness.trial import Trial
+from reference_impl.peerbus.frames import Deliver, Envelope
+from suites.peerbus.bus import Bus, Peer, message, unique
+
+MANY = 200
+
+
+def assert_in_order(trial: Trial, sent: list[Envelope], got: Iterable[Deliver], clause: str) -> None:
+    """The first delivery of each id comes in the order of sending."""
+    ids = [delivery.delivery_key for delivery in got]
+    mine = {envelope.id for envelope in sent}
+    first = list(dict.fromkeys(id for id in ids if id in mine))
+    wanted = [envelope.id for envelope in sent]
+    trial.expect(first == wanted, f"{len(wanted)} messages in send order", _first_difference(wanted, first), clause)
+
+
+def _first_difference(wanted: list[str], got: list[str]) -> str:
+    at = next((i for i, (a, b) in enumerate(zip(wanted, got, strict=False)) if a != b), len(got))
+    return f"{len(got)} messages; at {at} {got[at : at + 1]} instead of {wanted[at : at + 1]}"
+
+
+@clauses("PB-5-12")
+async def test_live_order(bus: Bus, trial: Trial) -> None:
+    """200 messages to a connected peer arrive in the order of sending."""
+    sender, receiver = await bus.peer(), await bus.peer()
+    sent = [message(sender.name, receiver.name) for _ in range(MANY)]
+    await sender.send(*sent)
+    assert_in_order(trial, sent, await receiver.deliveries(MANY, "PB-5-12"), "PB-5-12")
+
+
+@clauses("PB-5-13")
+async def test_flush_order_of_two_senders(bus: Bus, trial: Trial) -> None:
+    """Two senders interleave messages to an absent peer; at register each sender's come in order."""
+    one, two, name = await bus.peer(), await bus.peer(), unique("r")
+    await bus.leave(await bus.peer(name), one)
+    sent = {peer.name: [message(peer.name, name) for _ in range(MANY // 2)] for peer in (one, two)}
+    for first, second in zip(sent[one.name], sent[two.name], strict=True):
+        await one.send(first)
+        await two.send(second)
+    await one.fence()
+    await two.fence()
+    receiver, _ = await bus.register(name)
+    got = await receiver.deliveries(MANY, "PB-5-13")
+    for mine in sent.values():
+        assert_in_order(trial, mine, got, "PB-5-13")
+
+
+@clauses("PB-5-13", "PB-5-12")
+async def test_direct_and_broadcast_share_one_order(bus: Bus, trial: Trial) -> None:
+    """A sender's direct messages and broadcasts arrive in the order it sent them."""
+    sender, receiver = await bus.peer(), await bus.peer()
+    sent = [message(sender.name, "*" if n % 2 else receiver.name) for n in range(40)]
+    await sender.send(*sent)
+    got = [d.envelope.id for d in await receiver.deliveries(40)]
+    trial.expect(got == [e.id for e in sent], "send order", got)
+
+
+@clauses("PB-5-14")
+async def test_order_while_the_recipient_reconnects(bus: Bus, trial: Trial) -> None:
+    """A sender streams while its recipient comes and goes: on every connection its messages are in order, none is lost."""
+    sender, name = await bus.peer(), unique("r")
+    sent = [message(sender.name, name) for _ in range(MANY)]
+    seen: list[list[Deliver]] = []
+    first = await bus.peer(name)
+
+    async def stream() -> None:
+        for envelope in sent:
+            await sender.send(envelope)
+            await asyncio.sleep(0)
+
+    async def come_and_go() -> None:
+        peer: Peer = first
+        for _ in range(5):
+            seen.append(await peer.deliveries(1))
+            await peer.close()
+            seen[-1] += [f for f in peer.drained() if isinstance(f, Deliver)]
+            peer, _ = await bus.register(name)
+
+    await asyncio.gather(stream(), come_and_go())
+    await sender.fence()
+    last, _ = await bus.register(name)
+    seen.append(await last.deliveries(MANY, "PB-5-14"))
+    assert_in_order(trial, sent, seen[-1], "PB-5-14")
+    for connection in seen[:-1]:
+        positions = [[e.id for e in sent].index(d.delivery_key) for d in connection]
+        trial.expect(positions == sorted(positions), "send order", positions, "PB-5-14")
+
+
+@clauses("PB-2.1-26", "PB-5-12")
+async def test_peers_comes_first_while_others_send(bus: Bus, trial: Trial) -> None:
+    """A peer that registers under load hears its ack before any delivery, and then everything in order."""
+    sender, name = await bus.peer(), unique("r")
+    await bus.leave(await bus.peer(name), sender)
+    sent = [message(sender.name, name) for _ in range(MANY)]
+
+    async def stream() -> None:
+        for envelope in sent:
+            await sender.send(envelope)
+            await asyncio.sleep(0)
+
+    streaming = asyncio.create_task(stream())
+    receiver, _ = await bus.register(name)  # reads the ack, which must be first
+    await streaming
+    assert_in_order(trial, sent, await receiver.deliveries(MANY, "PB-5-12"), "PB-5-12")

@@ -1,0 +1,256 @@
+"""A broker under test, seen by its peers: connections that record, decode and lint everything the broker says."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from dataclasses import replace
+from typing import Any, TypeVar
+
+from websockets.asyncio.client import ClientConnection, connect
+from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidMessage
+
+from harness.errors import TargetCrashed
+from harness.targets import Instance, Session
+from harness.trial import Broken, Trial
+from reference_impl.peerbus.codec import Codec
+from reference_impl.peerbus.frames import Ack, Close, Deliver, Envelope, Frame, Garbage, Peers, Register
+from suites.peerbus.lint import lint
+
+TOKENS = ("token-a", "token-b")
+SECRET = b"0123456789abcdef0123456789abcdef"
+codec = Codec()
+_serial = itertools.count(1)
+T = TypeVar("T")
+
+
+def unique(prefix: str) -> str:
+    """A name, id or key that no other case uses; without `|`, which separates the parts of a row key."""
+    return f"{prefix}-{next(_serial)}-{id(_serial) & 0xFFFF:x}"
+
+
+def message(sender: str, to: str, body: bytes = b'{"n":1}', id: str = "", /, **fields: str) -> Envelope:
+    """A signed envelope in normal form."""
+    kind = "broadcast" if to == "*" else "msg"
+    envelope = Envelope(id or unique("m"), sender, to, "2026-05-18T12:00:00Z", "peer-bus", kind, body)
+    return signed(replace(envelope, **fields)) if fields else signed(envelope)  # type: ignore[arg-type]
+
+
+def signed(envelope: Envelope) -> Envelope:
+    return replace(envelope, hmac=codec.signing.sign(envelope, SECRET))
+
+
+class Peer:
+    """One connection to the broker. A reader drains it all the time; what comes waits in `inbox` in order."""
+
+    def __init__(self, trial: Trial, websocket: ClientConnection, label: str) -> None:
+        self.trial, self.websocket, self.label, self.name = trial, websocket, label, ""
+        self.inbox: asyncio.Queue[Frame | Close | Broken] = asyncio.Queue()
+        self.on_frame: Callable[[Peer, Frame | Close | Broken], None] = lambda peer, frame: self.inbox.put_nowait(frame)
+        self.closed: Close | None = None
+        self._reader = asyncio.create_task(self._read())
+
+    async def _read(self) -> None:
+        try:
+            async for message in self.websocket:
+                raw = message.encode() if isinstance(message, str) else message
+                self.trial.said("broker", self.label, "frame", raw.decode(errors="replace"), raw)
+                self.on_frame(self, self._decoded(message, raw))
+        except ConnectionClosed:
+            pass
+        self.closed = Close(self.websocket.close_code or 1006)
+        self.trial.said("broker", self.label, "close", f"close {self.closed.code} {self.websocket.close_reason or ''}")
+        self.on_frame(self, self.closed)
+
+    def _decoded(self, message: str | bytes, raw: bytes) -> Frame | Broken:
+        try:
+            lint(message, "broker")
+        except Broken as broken:
+            return broken
+        frame = codec.decode(raw)
+        return Broken("PB-1-03", "a peerbus frame", frame.why) if isinstance(frame, Garbage) else frame
+
+    # -- saying ---------------------------------------------------------------------------------------------------
+
+    async def send(self, *frames: Frame) -> None:
+        for frame in frames:
+            await self.text(codec.encode(frame).decode())
+
+    async def text(self, text: str | Iterable[str]) -> None:
+        """One text message, fragmented if it is given in pieces."""
+        whole = text if isinstance(text, str) else "".join(text := list(text))
+        self.trial.said(self.label, "broker", "frame", whole, whole.encode())
+        await self._send(text)
+
+    async def binary(self, data: bytes) -> None:
+        self.trial.said(self.label, "broker", "frame", f"binary {data[:60]!r}", data)
+        await self._send(data)
+
+    async def _send(self, data: Any) -> None:
+        with suppress(ConnectionClosed):  # the inbox says that it closed; whether it should have is the case's question
+            await self.websocket.send(data)
+
+    async def close(self, code: int = 1000) -> None:
+        self.trial.said(self.label, "broker", "close", f"close {code}")
+        await self.websocket.close(code)
+
+    def cut(self) -> None:
+        """Drop the connection without a close frame."""
+        self.trial.said(self.label, "broker", "close", "TCP reset")
+        self.websocket.transport.abort()
+
+    # -- hearing --------------------------------------------------------------------------------------------------
+
+    async def next(self, what: str = "a frame", clause: str = "") -> Frame | Close:
+        """The next frame, or the close."""
+        try:
+            frame = await asyncio.wait_for(self.inbox.get(), self.trial.patience_s)
+        except TimeoutError:
+            nothing = f"nothing within {self.trial.patience_s:g} s"
+            raise Broken(clause or self.trial.own_clause, what, nothing) from None
+        if isinstance(frame, Broken):
+            raise frame
+        return frame
+
+    async def expect(self, kind: type[T], clause: str = "") -> T:
+        """The next frame, which must be of that kind."""
+        frame = await self.next(kind.__name__, clause)
+        if not isinstance(frame, kind):
+            raise Broken(clause or self.trial.own_clause, kind.__name__, str(frame))
+        return frame
+
+    async def expect_closed(self, clause: str = "") -> Close:
+        return await self.expect(Close, clause)
+
+    async def expect_delivery(self, envelope: Envelope, key: str | None = None, clause: str = "") -> Deliver:
+        """The next frame delivers this envelope under its key, unchanged."""
+        got = await self.expect(Deliver, clause)
+        wanted = Deliver(envelope.id if key is None else key, envelope)
+        self.trial.expect(got == wanted, str(wanted), got, clause)
+        return got
+
+    async def fence(self) -> Peers:
+        """All that was sent on this connection is processed; deliveries that overtake the reply stay in the inbox."""
+        kept: list[Frame] = []
+        await self.send(Peers())
+        while not isinstance(frame := await self.next("a peers reply", "PB-2.3-02"), Peers):
+            if isinstance(frame, Close):
+                raise Broken(self.trial.own_clause, "the connection to stay open", str(frame))
+            kept.append(frame)
+        self._put_back(kept)
+        return frame
+
+    def drained(self) -> list[Frame | Close | Broken]:
+        """What waits in the inbox, taken out."""
+        return [self.inbox.get_nowait() for _ in range(self.inbox.qsize())]
+
+    def _put_back(self, frames: list[Frame]) -> None:
+        for frame in (*frames, *self.drained()):
+            self.inbox.put_nowait(frame)
+
+    async def expect_silence(self, clause: str = "") -> None:
+        """Nothing but the fence's own reply: the connection is open, and nothing was said."""
+        await self.fence()
+        if self.inbox.qsize():
+            raise Broken(clause or self.trial.own_clause, "no frame", str(self.inbox.get_nowait()))
+
+    async def deliveries(self, count: int, clause: str = "") -> list[Deliver]:
+        """That many deliveries of different keys; repeats of a key are no fault (PB-5-01) and are left out."""
+        got: dict[str, Deliver] = {}
+        while len(got) < count:
+            delivery = await self.expect(Deliver, clause)
+            got.setdefault(delivery.delivery_key, delivery)
+        return list(got.values())
+
+    async def ack(self, *keys: str) -> None:
+        await self.send(*(Ack(key) for key in keys))
+
+
+class Bus:
+    """The broker of one case: connects peers, and ends them when the case ends."""
+
+    def __init__(self, trial: Trial, instance: Instance, tokens: tuple[str, ...] = TOKENS) -> None:
+        self.trial, self.instance = trial, instance
+        told = instance.details.get("tokens", tokens)
+        self.tokens: tuple[str, ...] = tuple(told) if isinstance(told, list | tuple) else (str(told),)
+        self.peers: list[Peer] = []
+
+    async def connect(self, label: str = "") -> Peer:
+        """A connection that has said nothing yet."""
+        try:
+            websocket = await connect(
+                self.instance.address, compression=None, ping_interval=None, max_size=None, close_timeout=1
+            )
+        except (OSError, InvalidHandshake, InvalidMessage, TimeoutError) as error:
+            raise TargetCrashed(f"no WebSocket connection to {self.instance.address}: {error}") from None
+        peer = Peer(self.trial, websocket, label or f"peer{len(self.peers) + 1}")
+        self.peers.append(peer)
+        return peer
+
+    async def register(self, name: str = "", token: str = "") -> tuple[Peer, Peers]:
+        """A registered connection and the broker's ack of it."""
+        name = name or unique("peer")
+        peer = await self.connect(name)
+        await peer.send(Register(token or self.tokens[0], name))
+        peer.name = name
+        return peer, await peer.expect(Peers, "PB-2.1-24")
+
+    async def peer(self, name: str = "", token: str = "") -> Peer:
+        """A registered connection that has settled: nobody's delivery is under way to it."""
+        peer, _ = await self.register(name, token)
+        await peer.fence()
+        return peer
+
+    async def until_gone(self, name: str, witness: Peer) -> None:
+        """There is no event for "a peer left": ask until the name is off the list (PB-2.3-06)."""
+        patience = self.trial.patience_s
+        deadline = asyncio.get_running_loop().time() + patience
+        while name in (await witness.fence()).names:
+            if asyncio.get_running_loop().time() > deadline:
+                raise Broken("PB-2.3-06", f"{name} to leave the list", f"still listed after {patience:g} s")
+
+    async def leave(self, peer: Peer, witness: Peer) -> None:
+        await peer.close()
+        await self.until_gone(peer.name, witness)
+
+    async def close(self) -> None:
+        for peer in self.peers:
+            peer.on_frame = lambda peer, frame: None
+            await peer.websocket.close()
+            peer._reader.cancel()
+
+
+class PrivateBus(Bus):
+    """A broker of the case's own, which it may kill and start again on the same store."""
+
+    def __init__(self, trial: Trial, role: str = "peerbus/broker") -> None:
+        self.session: Session | None = None
+        self._role = role
+        self._config = {"tokens": list(TOKENS), "state_dir": str(trial.target.new_folder("private"))}
+        self.trial, self.tokens, self.peers = trial, TOKENS, []
+
+    async def start(self) -> PrivateBus:
+        self.session = self.trial.target.private()
+        await self.session.open()
+        self.instance = await self.session.start(self._role, dict(self._config))
+        self.trial.said("harness", "broker", "note", "start")
+        return self
+
+    async def kill(self) -> None:
+        """SIGKILL: only what is stored is left."""
+        assert self.session, "started before it is killed"
+        self.trial.said("harness", "broker", "note", "SIGKILL")
+        await self.session.kill()
+
+    async def restart(self) -> None:
+        await self.kill()
+        assert self.session, "started before it is restarted"
+        await self.session.close()
+        await self.start()
+
+    async def close(self) -> None:
+        await super().close()
+        if self.session:
+            await self.session.close()

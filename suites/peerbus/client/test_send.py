@@ -1,0 +1,175 @@
+"""Section 3 from the client's side: what goes out when the host sends."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from collections.abc import Callable
+
+from harness.cases import axis, clauses
+from harness.targets import Target
+from harness.trial import Trial
+from reference_impl.peerbus.frames import Envelope
+from suites.peerbus import handmade
+from suites.peerbus.adapter import ROLE, Adapter, Link
+from suites.peerbus.bus import unique
+
+SENDS = 1_000
+
+
+async def sent(adapter: Adapter, link: Link, to: str = "bob", body: str = '{"n":1}') -> tuple[Envelope, dict[str, str]]:
+    """What the host's send puts on the wire, as a frame and as the JSON text of its members."""
+    await (adapter.broadcast(body) if to == "*" else adapter.send(to, body))
+    envelope = await link.expect(Envelope)
+    names = ("protocol_version", "id", "from", "to", "ts", "source", "kind", "hmac")
+    value = json.loads(envelope.wire)
+    texts = {name: json.dumps(value[name], ensure_ascii=False) for name in names}
+    return envelope, texts | {"body": envelope.body.decode()}
+
+
+@clauses("PB-7-03", "PB-3-01", "PB-3-13")
+@axis("to", {"direct": "bob", "broadcast": "*"})
+async def test_a_send_is_a_bare_envelope(adapter: Adapter, link: Link, trial: Trial, to: str) -> None:
+    """Nine fields, no type and no wrapper."""
+    _, texts = await sent(adapter, link, to)
+    wanted = {*handmade.SIGNED, "hmac"}
+    trial.expect(set(texts) == wanted, f"exactly {sorted(wanted)}", sorted(texts))
+
+
+@clauses("PB-3-15", "PB-3-06", "PB-3-09", "PB-3-05")
+@axis("to", {"name": "bob", "unicode": "bøb-名", "spaces": "bob the 1st", "self": ""})
+async def test_a_direct_message_names_its_recipient(adapter: Adapter, link: Link, trial: Trial, to: str) -> None:
+    """`to` is the recipient, `kind` is msg, `from` is the sender's own name."""
+    to = to or adapter.name
+    envelope, _ = await sent(adapter, link, to)
+    trial.expect(envelope.to == to, f"to {to}", envelope, "PB-3-15")
+    trial.expect(envelope.kind == "msg", "kind msg", envelope, "PB-3-15")
+    trial.expect(envelope.sender == adapter.name, f"from {adapter.name}", envelope, "PB-3-05")
+
+
+@clauses("PB-3-16", "PB-3-06", "PB-3-09", "PB-3-05")
+async def test_a_broadcast_goes_to_the_star(adapter: Adapter, link: Link, trial: Trial) -> None:
+    """`to` is *, `kind` is broadcast."""
+    envelope, _ = await sent(adapter, link, "*")
+    trial.expect((envelope.to, envelope.kind) == ("*", "broadcast"), "to * and kind broadcast", envelope, "PB-3-16")
+    trial.expect(envelope.sender == adapter.name, f"from {adapter.name}", envelope, "PB-3-05")
+
+
+@clauses("PB-3-12", "PB-7-03")
+@axis("to", {"direct": "bob", "broadcast": "*"})
+async def test_the_signature_is_right(adapter: Adapter, link: Link, trial: Trial, to: str) -> None:
+    """The MAC is recomputed from the wire, by hand."""
+    _, texts = await sent(adapter, link, to)
+    wanted = handmade.mac(handmade.canonical(texts))
+    trial.expect(json.loads(texts["hmac"]).lower() == wanted, f"hmac {wanted}", texts)
+
+
+@clauses("PB-4-14")
+async def test_the_signature_is_lower_case_hex(adapter: Adapter, link: Link, trial: Trial) -> None:
+    """64 characters of lower-case hex; several, since one may lack letters."""
+    for n in range(8):
+        envelope, _ = await sent(adapter, link, body=str(n))
+        trial.expect(re.fullmatch("[0-9a-f]{64}", envelope.hmac) is not None, "64 lower-case hex digits", envelope.hmac)
+
+
+@clauses("PB-3-04")
+async def test_ids_are_unique(adapter: Adapter, link: Link, trial: Trial) -> None:
+    """A thousand sends have a thousand ids, none of them empty."""
+    for _ in range(10):
+        await asyncio.gather(*(adapter.send("bob", "1") for _ in range(SENDS // 10)))
+    ids = [(await link.expect(Envelope)).id for _ in range(SENDS)]
+    trial.expect(all(ids) and len(set(ids)) == SENDS, f"{SENDS} ids", f"{len(set(ids))} different ones")
+
+
+@clauses("PB-3-04")
+async def test_two_clients_choose_different_ids(target: Target, adapters: Callable[..., Adapter], trial: Trial) -> None:
+    """Two processes that never met do not choose the same ids."""
+    ids: list[str] = []
+    for _ in range(2):
+        session = target.private()
+        try:
+            await session.open()
+            adapter = await adapters(session=session).start()
+            link = await adapter.online()
+            ids += [(await sent(adapter, link))[0].id for _ in range(50)]
+            await adapter.close()
+        finally:
+            await session.close()
+    trial.expect(len(set(ids)) == 100, "100 different ids", f"{len(set(ids))}")
+
+
+@clauses("PB-3-07")
+async def test_ts_is_a_string(adapter: Adapter, link: Link, trial: Trial) -> None:
+    """`ts` is a string of the sender's choice."""
+    await adapter.send("bob")
+    envelope = await link.expect(Envelope)
+    ts = json.loads(envelope.wire)["ts"]
+    trial.expect(isinstance(ts, str), "a string", repr(ts))
+
+
+SPELLINGS = {
+    "object": '{"z":1,"a":2}',
+    "array": "[1,[2,[]],{}]",
+    "string": '"text"',
+    "empty-string": '""',
+    "number": "-12.5",
+    "true": "true",
+    "false": "false",
+    "null": "null",
+    "unicode": '"é名😀"',
+    "numbers": "[1.0,1e5,1E+5,-0,0.10,12345678901234567890,1e400]",
+    "duplicates": '{"a":1,"a":2}',
+    "escapes": r'{"t":"\/\u0041\ud83d\ude00"}',
+    "lone-surrogate": r'{"t":"\ud800"}',
+    "upper-hex": r'{"t":"\u00E9"}',
+    "key-order": '{"b":1,"B":2,"a":{"y":0,"x":0}}',
+    "long": '"%s"' % ("x" * 100_000),
+}
+
+
+@clauses("PB-3-11", "PB-3-10", "PB-3-12")
+@axis("body", SPELLINGS)
+async def test_the_body_goes_out_as_it_is_spelled(adapter: Adapter, link: Link, trial: Trial, body: str) -> None:
+    """What the host gave is sent and signed byte for byte: nothing is decoded and written again."""
+    envelope, texts = await sent(adapter, link, body=body)
+    trial.expect(envelope.body == body.encode(), body[:200], envelope.body[:200], "PB-3-11")
+    trial.expect(json.loads(texts["hmac"]) == handmade.mac(handmade.canonical(texts)), "its MAC", texts, "PB-3-12")
+
+
+@clauses("PB-4-11")
+@axis("body", {"spaces": '{ "z" : 1 , "a" : [ 1 , 2 ] }', "lines": '{\n\t"z": 1,\r\n\t"a": [1, 2]\n}\n'})
+async def test_a_spaced_body_goes_out_compact(adapter: Adapter, link: Link, trial: Trial, body: str) -> None:
+    """Insignificant whitespace is neither sent nor signed."""
+    envelope, _ = await sent(adapter, link, body=body)
+    trial.expect(envelope.body == b'{"z":1,"a":[1,2]}', "no whitespace between tokens", envelope.body)
+
+
+@clauses("PB-3-02")
+async def test_an_empty_body_is_explicit(adapter: Adapter, link: Link, trial: Trial) -> None:
+    """A message without content still has its body, as null."""
+    envelope, _ = await sent(adapter, link, body="null")
+    trial.expect(json.loads(envelope.wire).get("body", "absent") is None, "body null", envelope.wire)
+
+
+@clauses("PB-3-12", "PB-3-11")
+async def test_characters_of_html_are_signed_as_the_profile_says(
+    target: Target, adapter: Adapter, link: Link, trial: Trial
+) -> None:
+    """Code profile: `<`, `>`, `&`, U+2028 and U+2029 count as their lower-case escapes, on the wire or not."""
+    await target.need(ROLE, "profile:code")
+    _, texts = await sent(adapter, link, body='{"t":"<a>&b\u2028\u2029"}')
+    escaped = texts | {"body": r'{"t":"\u003ca\u003e\u0026b\u2028\u2029"}'}
+    trial.expect(
+        json.loads(texts["hmac"]) == handmade.mac(handmade.canonical(escaped)), "the MAC of the escapes", texts
+    )
+
+
+@clauses("PB-3-05")
+async def test_from_is_the_registered_name(adapters: Callable[..., Adapter], trial: Trial) -> None:
+    """Whatever the name is, `from` is what was registered."""
+    adapter = adapters()
+    adapter.name = unique("名 peer")
+    link = await (await adapter.start()).online()
+    envelope, _ = await sent(adapter, link)
+    trial.expect(link.register is not None and envelope.sender == link.register.name, adapter.name, envelope.sender)

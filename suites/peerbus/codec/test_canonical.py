@@ -1,0 +1,146 @@
+"""Section 4: which bytes are signed, and with what."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from harness.cases import axis, clauses
+from harness.targets import Target
+from harness.trial import Broken, Trial
+from harness.vectors import Vector, load
+from suites.peerbus.codec.asked import ROLE, Asked
+from suites.peerbus.codec.texts import BODIES, Parts, Tokens, bodies, parts, wires
+
+VECTORS = load("peerbus/canonical")
+
+
+def shown(text: bytes | None) -> str:
+    return "a refusal" if text is None else text.decode(errors="replace")
+
+
+async def assert_signed_bytes(codec: Asked, wire: bytes, wanted: bytes, clause: str, contested: str = "") -> None:
+    got = await codec.canonical(wire)
+    if got != wanted:
+        raise Broken(clause, shown(wanted), shown(got), contested)
+
+
+async def assert_mac(codec: Asked, wire: bytes, wanted: str, contested: str = "") -> None:
+    """The MAC of bytes that are right: another value is another algorithm, the same in capitals another spelling."""
+    got = await codec.sign(wire)
+    if got != wanted:
+        same_bytes = got is not None and got.lower() == wanted
+        raise Broken("PB-4-14" if same_bytes else "PB-4-13", wanted, str(got), contested)
+
+
+async def assert_refused(codec: Asked, wire: bytes, clause: str, contested: str = "") -> None:
+    got = await codec.canonical(wire)
+    if got is not None:
+        raise Broken(clause, "a refusal", shown(got), contested)
+
+
+@clauses(*VECTORS.clauses)
+async def test_vector(codec: Asked, each: Callable[..., Awaitable[None]]) -> None:
+    """An envelope's signed bytes and MAC are the vector's; what is no envelope is refused."""
+    profile = await codec.profile()
+
+    async def try_one(vector: Vector) -> None:
+        wire, clause = vector.given("wire"), vector.clauses[0]
+        if vector.result == "invalid" or vector.expected.get("refused"):
+            await assert_refused(codec, wire, clause, vector.contested)
+        else:
+            await assert_signed_bytes(codec, wire, vector.wanted("canonical"), clause, vector.contested)
+            await assert_mac(codec, wire, vector.expected["hmac"], vector.contested)
+
+    await each([v for v in VECTORS.vectors if profile in v.needs or not v.needs], try_one)
+
+
+@clauses("PB-4-02", "PB-4-01", "PB-4-03", "PB-4-05", "PB-4-13", "PB-4-15", "PB-4-27")
+@given(data=st.data())
+async def test_spelling_and_order_on_the_wire_do_not_matter(codec: Asked, trial: Trial, data: st.DataObject) -> None:
+    """The signed bytes follow from what an envelope says: not from its member order, spaces or header escapes."""
+    trial.restart()
+    said = data.draw(parts())
+    wire = data.draw(wires(said))
+    await assert_signed_bytes(codec, wire, said.signed(), "PB-4-02")
+    await assert_mac(codec, wire, said.mac())
+
+
+CLAUSE = {"member-order": "PB-4-06", "numbers": "PB-4-07", "duplicates": "PB-4-08", "escapes": "PB-4-09"}
+
+
+@clauses("PB-4-06", "PB-4-07", "PB-4-08", "PB-4-09")
+@axis("kept", {name: (CLAUSE.get(name, "PB-4-06"), body) for name, body in BODIES.items()})
+@given(data=st.data())
+async def test_body_is_kept_verbatim(
+    codec: Asked, trial: Trial, kept: tuple[str, st.SearchStrategy[Tokens]], data: st.DataObject
+) -> None:
+    """A compact body is signed byte for byte: member order, numbers, duplicates and escapes as they were written."""
+    trial.restart()
+    clause, body = kept
+    said = Parts(("v1", "m1", "alice", "bob", "", "", "msg"), tuple(data.draw(body)))
+    await assert_signed_bytes(codec, said.wire(), said.signed(), clause)
+
+
+@clauses("PB-4-10", "PB-4-04")
+@given(data=st.data())
+async def test_whitespace_in_the_body_is_not_signed(
+    codec: Asked, trial: Trial, target: Target, data: st.DataObject
+) -> None:
+    """The original compacts a body before it signs; whitespace inside strings stays."""
+    if await codec.profile() == "profile:document":
+        await target.need(ROLE, "profile:code")
+    trial.restart()
+    said = data.draw(parts())
+    wire = data.draw(wires(said, spaced_body=True))
+    await assert_signed_bytes(codec, wire, said.signed(), "PB-4-04", "the document only permits to compact")
+
+
+@clauses("PB-4-04", "PB-4-06")
+@given(said=parts())
+async def test_canonical_form_is_idempotent(codec: Asked, trial: Trial, said: Parts) -> None:
+    """The canonical form of a canonical form is itself."""
+    trial.restart()
+    once = await codec.canonical(said.wire())
+    trial.expect(once is not None, "signed bytes", "a refusal")
+    assert once is not None
+    await assert_signed_bytes(codec, once[:-1] + b',"hmac":""}', once, "PB-4-04")
+
+
+texts = st.one_of(
+    st.text('{}[],:"\\ntrue01.-e \n', max_size=40).map(str.encode),
+    st.binary(max_size=40),
+    st.builds(lambda said, cut: said.wire()[:cut], parts(), st.integers(0, 200)),
+    st.builds(lambda said, junk: said.wire() + junk, parts(), st.text('{}[],:"x0 ', max_size=3).map(str.encode)),
+    bodies.map(lambda tokens: "".join(tokens).encode()),
+)
+
+
+@clauses("PB-1-03")
+@given(wire=texts)
+async def test_garbage_is_refused(codec: Asked, trial: Trial, wire: bytes) -> None:
+    """Text that is no JSON object is refused; whatever comes, the codec answers."""
+    trial.restart()
+    got = await codec.canonical(wire)
+    await codec.verify(wire)
+    if got is not None and not _may_be_read(wire):
+        raise Broken("PB-1-03", "a refusal", shown(got))
+
+
+def _may_be_read(wire: bytes) -> bool:
+    """Is it an object, as the standard library reads JSON? `null` and bytes that are no UTF-8 are contested."""
+
+    def never(name: str) -> Any:
+        raise ValueError(name)
+
+    try:
+        value = json.loads(wire.decode(), parse_constant=never)
+    except UnicodeDecodeError:
+        return True
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(value, dict) or value is None

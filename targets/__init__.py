@@ -1,0 +1,1 @@
+"""What is tested: manifests, shims, mutants and example implementations."""

@@ -1,0 +1,23 @@
+"""Where peerbus mutants are collected."""
+
+from functools import partial
+
+from harness.mutants import Shelf
+from reference_impl.peerbus.broker import BrokerMachine
+from reference_impl.peerbus.broker_io import Broker
+from reference_impl.peerbus.client import ClientMachine
+from reference_impl.peerbus.client_io import Client
+from reference_impl.peerbus.codec import Codec
+from targets.reference.peerbus import ROLES
+
+shelf = Shelf(
+    "peerbus",
+    {name.split("/")[1]: role for name, role in ROLES.items()},
+    {
+        "codec": {"codec": Codec},
+        "broker": {"machine": BrokerMachine, "broker": Broker, "codec": Codec},
+        "client": {"machine": ClientMachine, "client": Client, "codec": Codec},
+    },
+)
+
+broken_broker = partial(shelf.breaks, role="broker")
