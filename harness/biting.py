@@ -29,6 +29,7 @@ class Bites:
 
     mutants: list[Mutant]
     folder: Path
+    machines: bool = False  # the state machines alone, which claim few clauses and are asked for all
     killed: dict[str, CaseResult] = field(default_factory=dict)  # by a case that claims the clause
     elsewhere: dict[str, CaseResult] = field(default_factory=dict)
     duration_s: float = 0.0
@@ -66,9 +67,11 @@ def bite(protocol: str, runs: Path, *, machines: bool, workers: int, seed: int) 
     """Run every mutant of a protocol; with `machines`, against the state machines alone."""
     began = time.perf_counter()
     known = mutants_of(protocol)
-    recorder = Recorder("mutants", [m.target().info for m in known.values()], [protocol], seed, runs)
+    recorder = Recorder(
+        "machines" if machines else "mutants", [m.target().info for m in known.values()], [protocol], seed, runs
+    )
     recorder.subscribe(StreamWriter(recorder.folder), Capsules(recorder.folder))
-    bites = Bites(list(known.values()), recorder.folder)
+    bites = Bites(list(known.values()), recorder.folder, machines)
     if machines:
         with_machine = {
             path.parent.name for path in Path(__file__).parents[1].glob(f"suites/{protocol}/*/test_machine.py")
@@ -100,7 +103,7 @@ def print_bites(bites: Bites) -> None:
     for mutant in bites.survivors:
         say(f"[bold red]survived[/]  {mutant.name}  {' '.join(mutant.clauses)}  [dim]{mutant.fault}[/]")
     for name, result in bites.elsewhere.items():
-        if name not in bites.killed:
+        if name not in bites.killed and not bites.machines:
             say(f"[yellow]elsewhere[/] {name} was caught by {result.case}, which does not claim its clause")
     caught = len(bites.mutants) - len(bites.survivors)
     share = 100 * caught / len(bites.mutants)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
@@ -13,6 +14,11 @@ from harness.stream import now
 from harness.trial import Trial
 from harness.verdicts import judge
 
+WORKER = os.environ.get("PYTEST_XDIST_WORKER", "")
+
+BREATH_S = 0.01
+"""A target that answers at once never makes its case wait: let the event loop see to everything else this often."""
+
 
 async def judge_each(
     trial: Trial,
@@ -21,7 +27,7 @@ async def judge_each(
     wanted: Callable[[str], bool] = lambda case: True,
 ) -> AsyncIterator[CaseResult]:
     """Try every thing (it has a `name` and `clauses`) as a case of its own, `...[vector=<name>]`."""
-    group = trial.case
+    group, breathed = trial.case, time.perf_counter()
     for thing in things:
         id = f"{group.id}[vector={thing.name}]"
         if not wanted(id):
@@ -37,6 +43,9 @@ async def judge_each(
         except Exception as caught:  # judged right below
             error = caught
         yield result_of(one, error, started_at, time.perf_counter() - began)
+        if began - breathed > BREATH_S:
+            await asyncio.sleep(0)
+            breathed = began
 
 
 def result_of(trial: Trial, error: BaseException | None, started_at: str, duration_s: float) -> CaseResult:
@@ -65,5 +74,5 @@ def result_of(trial: Trial, error: BaseException | None, started_at: str, durati
         example="\n".join(getattr(error, "__notes__", [])),
         started_at=started_at,
         duration_s=round(duration_s, 6),
-        worker=os.environ.get("PYTEST_XDIST_WORKER", ""),
+        worker=WORKER,
     )

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Iterable
+from pathlib import Path
 
 import msgspec
 
-from harness.mutants import Mutant
+from harness.errors import Unavailable
+from harness.mutants import Mutant, mutants_of
+from harness.plugin import KILLS
 from harness.requirements import catalogue
 from harness.results import CaseResult, Verdict
+from harness.stream import EVENTS, Run, read_run
 
 
 class State(enum.StrEnum):
@@ -56,3 +60,24 @@ def ledger(protocol: str, checked: Iterable[CaseResult], killed: Iterable[tuple[
             state = State.UNBITTEN if cases else State.UNTESTED
         entries.append(Entry(requirement.id, requirement.level, state, cases, mutants, note))
     return entries
+
+
+def from_runs(protocol: str, runs: Path) -> list[Entry]:
+    """The ledger of the newest whole check of the reference and the newest whole run over the mutants."""
+    checked = newest(runs, "check", protocol)
+    bitten = newest(runs, "mutants", protocol)
+    mutants = {f"mutant:{protocol}/{name}": mutant for name, mutant in mutants_of(protocol).items()}
+    killed = [(mutants[r.target], r) for r in bitten.cases if r.verdict in KILLS and r.target in mutants]
+    return ledger(protocol, [r for r in checked.cases if r.protocol == protocol], killed)
+
+
+def newest(runs: Path, kind: str, protocol: str) -> Run:
+    for stream in sorted(runs.glob(f"*/{EVENTS}"), reverse=True):
+        run = read_run(stream)
+        header = run.header
+        if not header or not run.complete or header.kind != kind or protocol not in header.protocols:
+            continue
+        if kind == "mutants" or any(target.name.startswith("reference") for target in header.targets):
+            return run
+    advice = f"mutants {protocol}" if kind == "mutants" else f"check {protocol} --target reference"
+    raise Unavailable(f"{runs} has no whole run of that kind: run `./touchstone {advice}` first")

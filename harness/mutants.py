@@ -76,7 +76,7 @@ class Shelf:
 
 
 def kebab(name: str) -> str:
-    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "-", name).lower()
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "-", name).lower()
 
 
 def mutants_of(protocol: str) -> dict[str, Mutant]:

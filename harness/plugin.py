@@ -53,6 +53,9 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "clauses(*ids): the requirement ids that a case checks")
     config.addinivalue_line("markers", "slow: takes real time; runs under --slow only")
     examples = 200 if config.getoption("--slow") else 20
+    phases = [Phase.explicit, Phase.generate, Phase.target]
+    if not config.getoption("--mutants"):  # nobody reads the example that kills a mutant
+        phases.append(Phase.shrink)
     settings.register_profile(
         "touchstone",
         max_examples=examples,
@@ -60,7 +63,7 @@ def pytest_configure(config: pytest.Config) -> None:
         database=None,  # a verdict must not depend on what an earlier run left behind
         report_multiple_bugs=False,
         print_blob=False,
-        phases=(Phase.explicit, Phase.generate, Phase.target, Phase.shrink),
+        phases=phases,
         suppress_health_check=list(HealthCheck),
     )
     settings.load_profile("touchstone")

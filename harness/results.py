@@ -75,7 +75,7 @@ class Failure(msgspec.Struct, frozen=True, omit_defaults=True):
 class Header(msgspec.Struct, frozen=True, tag="header", tag_field="type"):
     run_id: str
     started_at: str  # RFC 3339, UTC
-    kind: str  # check, matrix, mutants, replay
+    kind: str  # check, mutants, machines (mutants against the state machines alone), matrix
     seed: int
     targets: list[TargetInfo]
     protocols: list[str]

@@ -65,13 +65,18 @@ class LoopMachine(RuleBasedStateMachine):
     """A state machine whose rules await things on the case's event loop."""
 
     loop: asyncio.AbstractEventLoop
+    failed = False  # a rule has raised: a teardown that judges once more would only bury what it found
 
     def wait(self, coroutine: Coroutine[Any, Any, T]) -> T:
         future = asyncio.run_coroutine_threadsafe(coroutine, self.loop)
         try:
             return future.result(RULE_S)
         except concurrent.futures.TimeoutError:
+            self.failed = True
             future.cancel()
+            raise
+        except BaseException:
+            self.failed = True
             raise
 
 

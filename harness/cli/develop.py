@@ -10,6 +10,7 @@ import typer
 
 def add_to(app: typer.Typer) -> None:
     app.command()(mutants)
+    app.command()(ledger)
     app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True})(serve)
     app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True})(send)
     app.command()(new)
@@ -39,6 +40,29 @@ def mutants(
     if json:
         json.write_bytes(bites.summary())
     return 0 if not bites.survivors and (machines or not bites.elsewhere) else 1
+
+
+def ledger(
+    protocol: Annotated[str, typer.Argument(help="whose requirements")],
+    runs: Annotated[Path, typer.Option(help="where runs are kept")] = Path("runs"),
+    json: Annotated[Path | None, typer.Option(help="write it as JSON")] = None,
+    all_: Annotated[bool, typer.Option("--all", help="every clause, not only those that are not bitten")] = False,
+) -> None:
+    """Each requirement: tested and bitten, tested but unbitten, excluded, ambiguous. From what real runs emitted."""
+    from collections import Counter
+
+    import msgspec
+
+    from harness.ledger import State, from_runs
+
+    entries = from_runs(protocol, runs)
+    for entry in entries:
+        if all_ or entry.state is not State.BITTEN:
+            typer.echo(f"{entry.id:12} {entry.level:6} {entry.state:20} {entry.cases:4} cases  {entry.note}")
+    counts = Counter(entry.state for entry in entries)
+    typer.echo(f"{len(entries)} requirements: " + ", ".join(f"{n} {state}" for state, n in counts.items()))
+    if json:
+        json.write_bytes(msgspec.json.format(msgspec.json.encode(entries), indent=2))
 
 
 def serve(context: typer.Context, protocol: Annotated[str, typer.Argument(help="e.g. peerbus")]) -> int:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import select
 import signal
 import uuid
 from collections import deque
@@ -28,6 +29,9 @@ GRACE_S = 2.0
 
 KEPT_LINES, KEPT_LINE = 200, 2_000
 """Lines, and characters of each, kept of what a target prints for people: enough for a stack trace."""
+
+READ_SIZE = 256 * 1024
+"""Bytes taken of a pipe at once, as the transport does."""
 
 Hear = Callable[[int, bytes], None]
 """Called with (STDOUT or STDERR, bytes) as they come."""
@@ -66,6 +70,19 @@ class Child(asyncio.SubprocessProtocol):
         """Queue bytes for its stdin. A target that does not read them answers nothing, and that is what is noticed."""
         if stdin := self._stdin():
             stdin.write(data)
+
+    def hear_now(self, seconds: float) -> None:
+        """Take what it prints within that time at once, without a turn of the event loop."""
+        if not isinstance(self._transport, asyncio.SubprocessTransport):
+            return
+        stdout = self._transport.get_pipe_transport(STDOUT)
+        if stdout is None or stdout.is_closing():
+            return
+        fd = stdout.get_extra_info("pipe").fileno()
+        if select.select([fd], [], [], seconds)[0]:
+            with contextlib.suppress(OSError):
+                if data := os.read(fd, READ_SIZE):  # its end is for the transport to see
+                    self._hear(STDOUT, data)
 
     def close_stdin(self) -> None:
         if stdin := self._stdin():

@@ -87,7 +87,7 @@ async def test_order_and_content_survive_a_crash(own_bus: PrivateBus, trial: Tri
 
 @clauses("PB-5-01", "PB-3-22", "PB-2.4-11")
 @axis("moment", [0, 1, 2, 3, 4, 5])
-async def test_kill_at_any_moment_loses_nothing_that_was_seen(own_bus: PrivateBus, trial: Trial, moment: int) -> None:
+async def test_kill_at_any_moment_loses_nothing_that_was_seen(own_bus: PrivateBus, moment: int) -> None:
     """Killed in the middle of a stream: whatever was delivered and not acked is delivered again."""
     sender, receiver = await own_bus.peer(), await own_bus.peer()
     sent = [message(sender.name, receiver.name) for _ in range(60)]
@@ -101,9 +101,8 @@ async def test_kill_at_any_moment_loses_nothing_that_was_seen(own_bus: PrivateBu
     await own_bus.restart()
     again, _ = await own_bus.register(receiver.name)
     owed = set(seen) - acked
-    got = {d.delivery_key for d in await again.deliveries(len(owed), "PB-5-01")}
-    got |= {d.delivery_key for d in waiting_deliveries(again)}
-    trial.expect(owed <= got | acked, f"all of {len(owed)} unacked", f"missing {sorted(owed - got)}", "PB-5-01")
+    while owed:  # an ack that was under way when it died may not count, so acked ones may come too
+        owed.discard((await again.expect(Deliver, "PB-5-01")).delivery_key)
 
 
 def waiting_deliveries(peer: Peer) -> list[Deliver]:

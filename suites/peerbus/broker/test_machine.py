@@ -257,9 +257,10 @@ class Peerbus(LoopMachine):
 
     async def _end(self) -> None:
         try:
-            for channel in list(self.watch.registered):
-                await self.watch.fence(channel)
-            self.watch.judge_waiting()
+            if not self.failed:
+                for channel in list(self.watch.registered):
+                    await self.watch.fence(channel)
+                self.watch.judge_waiting()
         finally:
             await self.watch.bus.close()
 

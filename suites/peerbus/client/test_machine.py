@@ -343,6 +343,9 @@ class Client(LoopMachine):
 
     @invariant()
     def nothing_is_out_of_line(self) -> None:
+        self.wait(self._look())
+
+    async def _look(self) -> None:
         self.watch.judge_waiting()
 
     def teardown(self) -> None:
@@ -350,7 +353,7 @@ class Client(LoopMachine):
 
     async def _end(self) -> None:
         try:
-            if self.watch.link:
+            if self.watch.link and not self.failed:
                 await self.watch.end()
         finally:
             await self.watch.adapter.close()
