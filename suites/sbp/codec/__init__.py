@@ -1,0 +1,1 @@
+"""SBP codec cases."""

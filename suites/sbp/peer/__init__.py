@@ -1,0 +1,1 @@
+"""SBP peer cases."""
