@@ -18,7 +18,7 @@ class Finding:
 
 TOOLS = (
     ("java", "the Spark reports", "install a Java 17 or 21 runtime, e.g. openjdk-17-jre-headless"),
-    ("docker", "docker targets", "install a docker engine, e.g. the package docker.io, and start it"),
+    ("docker", "docker targets", "install a docker engine, e.g. the package docker.io; docker/engine does that"),
     ("chromium", "the tests of the report site", "install the package chromium"),
     ("git", "the commit in a run's header", "install git"),
     ("go", "the Go example target", "install Go"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import subprocess
 import sys
@@ -10,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness.errors import UsageError
+from harness.errors import NothingSelected, TouchstoneError, UsageError
 from harness.requirements import protocols
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -78,8 +79,11 @@ def suites(protocol: str) -> int:
 
     verdicts: dict[str, dict[str, Verdict]] = {}
     worst = 0
-    for target in ("reference", "reference-process", "reference-server"):
-        checked = check_target(Plan(target=target, select=[protocol]), Path("runs"), [Terminal()])
+    for target in ("reference", "reference-process", "reference-server", *docker()):
+        try:
+            checked = check_target(Plan(target=target, select=[protocol]), Path("runs"), [Terminal()])
+        except NothingSelected:
+            continue  # a server has no role in a protocol without servers
         worst = max(worst, checked.exit_code)
         verdicts[target] = {result.case: result.verdict for result in checked.results}
     for target, mine in verdicts.items():
@@ -88,6 +92,20 @@ def suites(protocol: str) -> int:
                 print(f"{target} says {verdict} where reference says {verdicts['reference'].get(case)}: {case}")
                 worst = max(worst, 1)
     return worst
+
+
+def docker() -> list[str]:
+    """The docker target where an engine answers, or is required to."""
+    from harness.targets.engine import the_engine
+
+    if "docker" in os.environ.get("TOUCHSTONE_REQUIRE", "").split(","):
+        return ["reference-docker"]
+    try:
+        asyncio.run(the_engine())
+    except TouchstoneError as error:
+        print(f"reference-docker is left out: {error}")
+        return []
+    return ["reference-docker"]
 
 
 if __name__ == "__main__":

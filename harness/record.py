@@ -64,8 +64,12 @@ class Recorder:
         return [pattern for pattern in target.known_patterns() if pattern not in matched]
 
     def finish(self, stale: Sequence[str] = ()) -> int:
-        """The footer; returns the exit code: 0 conformant, 1 a MUST failed or a list is stale, 2 the harness's fault."""
-        code = 2 if self.counts[Verdict.ERROR] else 1 if self.surprises or stale else 0
+        """The footer; returns the exit code: 0 conformant, 1 a MUST failed or a list is stale, 2 the harness's fault.
+
+        A run in which everything is unsupported has tested nothing: that is no conformance either.
+        """
+        untested = self.counts.total() == self.counts[Verdict.UNSUPPORTED]
+        code = 2 if self.counts[Verdict.ERROR] or untested else 1 if self.surprises or stale else 0
         counts = {verdict.value: self.counts[verdict] for verdict in Verdict}
         self._publish(
             Footer(self.run_id, now(), round(time.perf_counter() - self._began, 3), counts, code, list(stale))

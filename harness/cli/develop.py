@@ -39,7 +39,7 @@ def mutants(
     print_bites(bites)
     if json:
         json.write_bytes(bites.summary())
-    return 0 if not bites.survivors and (machines or not bites.elsewhere) else 1
+    return 0 if not bites.survivors and (machines or bites.elsewhere.keys() <= bites.killed.keys()) else 1
 
 
 def ledger(

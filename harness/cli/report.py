@@ -1,4 +1,4 @@
-"""`nightly` and `test`: the two commands of the README."""
+"""`nightly`, `report` and `test`: the README's two commands, and the site by itself."""
 
 from __future__ import annotations
 
@@ -9,15 +9,29 @@ import typer
 
 
 def add_to(app: typer.Typer) -> None:
-    app.command()(nightly)
-    app.command()(test)
+    for command in (nightly, report, test):
+        app.command()(command)
 
 
-def nightly(runs: Annotated[Path, typer.Option(help="where runs are kept")] = Path("runs")) -> int:
-    """Check every bundled target in every protocol."""
+def nightly(
+    runs: Annotated[Path, typer.Option(help="where runs are kept; they accumulate")] = Path("runs"),
+    site: Annotated[Path, typer.Option(help="where the site goes; it is rebuilt")] = Path("site"),
+) -> int:
+    """Check every bundled target in every protocol, then build the site."""
     from harness.nightly import nightly as every_target
 
-    return every_target(runs)
+    return every_target(runs, site)
+
+
+def report(
+    runs: Annotated[list[str], typer.Argument(help="run folders, folders of them, streams or globs")],
+    out: Annotated[Path, typer.Option(help="folder of the site")] = Path("site"),
+    master: Annotated[str | None, typer.Option(help="local[N], spark://host:port, ...; local[*] if not given")] = None,
+) -> int:
+    """Tables and the site from result streams, on Spark."""
+    from harness.nightly import report as build
+
+    return build(runs, out, master)
 
 
 def test(

@@ -10,6 +10,8 @@ import msgspec
 
 from harness.errors import BadManifest
 from harness.results import TargetInfo
+from harness.targets.container import Limits
+from harness.targets.docker import Docker, Image
 from harness.targets.inprocess import InProcess
 from harness.targets.process import Process
 from harness.targets.remote import Remote
@@ -37,17 +39,23 @@ class ServerRole(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class Run(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """How the target is reached; which fields count depends on the kind."""
 
-    kind: Literal["python", "process", "server", "remote"]
+    kind: Literal["python", "process", "server", "remote", "docker"]
     factory: str = ""  # python: package.module:factory
-    command: list[str] = []  # process
+    command: list[str] = []  # process; docker: instead of the image's own
     env: dict[str, str] = {}
-    servers: dict[str, ServerRole] = {}  # server: role -> how
+    servers: dict[str, ServerRole] = {}  # server, docker: role -> how
     address: str = ""  # remote
     roles: list[str] = []  # remote
     options: dict[str, Any] = {}  # remote: the server's own configuration
+    image: str = ""  # docker
+    build: str = ""  # docker: a folder with a Dockerfile, from which the image is built
+    arguments: dict[str, str] = {}  # docker: of the build
+    prepare: list[str] = []  # docker: a command that makes the image, quick when there is nothing to do
+    network: Literal["host", "none"] = "host"  # docker: of a shim
+    limits: Limits = Limits()  # docker
 
 
-NEEDED = {"python": "factory", "process": "command", "server": "servers", "remote": "address"}
+NEEDED = {"python": "factory", "process": "command", "server": "servers", "remote": "address", "docker": "image"}
 """The field without which a kind cannot run."""
 
 
@@ -92,21 +100,28 @@ def reach_of(manifest: Manifest, folder: Path) -> Reach:
         case "process":
             return Process(_command(run.command, manifest), str(folder), dict(run.env))
         case "server":
-            specs = [
-                ServerSpec(
-                    role,
-                    _command(how.command, manifest),
-                    how.address,
-                    how.ready_log,
-                    how.env,
-                    how.capabilities,
-                    str(folder),
-                )
-                for role, how in run.servers.items()
-            ]
-            return Server(manifest.name, manifest.version, specs)
+            return Server(manifest.name, manifest.version, _specs(manifest, folder))
         case "remote":
             return Remote(run.address, run.roles, run.options)
+        case "docker":
+            image = Image(run.image, run.build, run.arguments, run.prepare, str(folder))
+            specs, identity = _specs(manifest, folder), (manifest.name, manifest.version)
+            return Docker(image, run.command, run.env, run.network, run.limits, specs, identity)
+
+
+def _specs(manifest: Manifest, folder: Path) -> list[ServerSpec]:
+    return [
+        ServerSpec(
+            role,
+            _command(how.command, manifest),
+            how.address,
+            how.ready_log,
+            how.env,
+            how.capabilities,
+            str(folder),
+        )
+        for role, how in manifest.run.servers.items()
+    ]
 
 
 def _command(words: list[str], manifest: Manifest) -> list[str]:

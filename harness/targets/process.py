@@ -15,7 +15,6 @@ from harness.shim.messages import MAX_LINE, decode_reply, encoder
 from harness.targets.child import GRACE_S, STDERR, Child, Kept, how_it_ended, spawn
 from harness.targets.session import Reach, Session, result_of
 
-
 PROMPT_S = 0.0005
 """Most answers come sooner than the event loop turns twice: waiting that long for one doubles the rate of small cases."""
 

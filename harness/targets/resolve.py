@@ -10,6 +10,7 @@ from typing import Any
 
 from harness.errors import Unavailable, UsageError
 from harness.results import TargetInfo
+from harness.targets.docker import Docker, Image
 from harness.targets.inprocess import InProcess
 from harness.targets.manifest import info_of, load, reach_of
 from harness.targets.process import Process
@@ -29,7 +30,7 @@ def bundled() -> list[str]:
 
 
 def resolve(spec: str, options: Mapping[str, Any] | None = None) -> Target:
-    """A bundled name, a manifest's path, `python:`, `cmd:`, a URL or host:port."""
+    """A bundled name, a manifest's path, `python:`, `cmd:`, `image:`, a URL or host:port."""
     kind, _, rest = spec.partition(":")
     if kind == "python":
         return _plain(rest, InProcess.named(rest))
@@ -43,6 +44,10 @@ def resolve(spec: str, options: Mapping[str, Any] | None = None) -> Target:
         if not words:
             raise UsageError("cmd: names no command: write cmd:./my-shim --flag")
         return _plain(rest, Process(words))
+    if kind == "image":
+        if not rest:
+            raise UsageError("image: names no image: write image:name:tag")
+        return _plain(rest, Docker(Image(rest)))
     if kind in ("ws", "wss", "tcp"):
         return _plain(spec, Remote(spec, SERVER_ROLES, options or {}))
     if re.fullmatch(r"[\w.-]+:\d+", spec):
@@ -56,7 +61,9 @@ def _mutant(path: str) -> Target:
     protocol, _, name = path.partition("/")
     mutants = mutants_of(protocol)
     if name not in mutants:
-        raise UsageError(f"there is no mutant {name!r} of {protocol}: `touchstone mutants {protocol} --list` names them")
+        raise UsageError(
+            f"there is no mutant {name!r} of {protocol}: `touchstone mutants {protocol} --list` names them"
+        )
     return mutants[name].target()
 
 
@@ -75,4 +82,6 @@ def _from_manifest(spec: str) -> Target:
                 known_failing=manifest.known_failing,
                 known_flaky=manifest.known_flaky,
             )
-    raise Unavailable(f"there is no target {spec!r}: use {', '.join(bundled())}, a target.toml, python:, cmd: or a URL")
+    raise Unavailable(
+        f"there is no target {spec!r}: use {', '.join(bundled())}, a target.toml, python:, cmd:, image: or a URL"
+    )
