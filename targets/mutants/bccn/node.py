@@ -290,7 +290,7 @@ class HearsEverything(NodeMachine):
     """Delivers directed messages whoever they are for."""
 
     def hear(self, state: State, channel: Channel, event: Heard) -> NodeStep:
-        return self.track(self.told_apart(state, event.message, self.config.unknown_key), event)
+        return self.track(state, event)
 
 
 # -- calls -------------------------------------------------------------------------------------------------------------

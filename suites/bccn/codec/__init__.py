@@ -1,0 +1,1 @@
+"""Cases for the BCCN codec."""

@@ -1,0 +1,152 @@
+"""Whom a directed channel reaches (sheet 1.8): the truth table on real nodes, and whose name counts."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+from harness.cases import axis, clauses
+from harness.errors import TargetRefused
+from harness.trial import Broken, Trial
+from harness.vectors import Vector, load
+from suites.bccn.segment import Node, Segment, unique
+from suites.bccn.wire import datagram
+
+TABLE = load("bccn/addressing")
+Each = Callable[..., Awaitable[None]]
+
+
+@dataclass(frozen=True)
+class Column:
+    """One name of the pool, with every target."""
+
+    name: str
+    own: str
+    vectors: tuple[Vector, ...]
+    clauses: tuple[str, ...]
+
+
+def columns() -> list[Column]:
+    pool = [v for v in TABLE.vectors if v.name.startswith("pool")]
+    return [
+        Column(f"name-{number}", own, tuple(pool), TABLE.clauses)
+        for number, own in enumerate(pool[0].input["names"], 1)
+        if own != "?"
+    ]
+
+
+async def reached(node: Node, vectors: tuple[Vector, ...]) -> set[str]:
+    """Which of the targets the node takes for itself; each comes from a sender of its own."""
+    src, got = unique(), []
+    for number, vector in enumerate(vectors, 1):
+        target = vector.input["target"]
+        node.segment.say(datagram(f"{src}/{number}", 1, f"!{target}", target.encode()))
+        if number % 40 == 0:
+            got += await node.fence()
+    return {said.payload.decode() for said in got + await node.fence()}
+
+
+def judge(own: str, vector: Vector, taken: bool) -> None:
+    wanted, target = own in vector.expected["matches"], vector.input["target"]
+    if own not in vector.expected["open"] and taken != wanted:
+        outcome = "delivered" if wanted else "dropped"
+        raise Broken(vector.clauses[0], f"!{target} {outcome} by {own}", "delivered" if taken else "dropped")
+
+
+@clauses(*TABLE.clauses)
+async def test_sheet(trial: Trial, each: Each) -> None:
+    """The sheet's rows, each on a node of that name."""
+
+    async def try_one(vector: Vector) -> None:
+        segment, (own,) = Segment(trial), vector.input["names"]
+        try:
+            node = await segment.start(**({} if own == "?" else {"name": own}))
+            judge(own, vector, bool(await reached(node, (vector,))))
+        finally:
+            await segment.close()
+
+    await each([v for v in TABLE.vectors if v.name.startswith("sheet")], try_one)
+
+
+@clauses(*TABLE.clauses)
+async def test_table(node: Node, each: Each) -> None:
+    """The whole pool of names with the whole pool of targets; a name that a node refuses says nothing."""
+
+    async def try_one(column: Column) -> None:
+        try:
+            await node.set_name(column.own)
+        except TargetRefused:
+            return
+        taken = await reached(node, column.vectors)
+        for vector in column.vectors:
+            judge(column.own, vector, vector.input["target"] in taken)
+
+    await each(columns(), try_one)
+
+
+@clauses("BCCN-DIR-14", "BCCN-DIR-15")
+@axis("aim", ["?", "?/*", "?/x", "x", "*", "/*", "h/p/1"])
+async def test_a_nameless_node_takes_nothing_directed(node: Node, aim: str) -> None:
+    """A node that does not know its name matches no target, not even "?"."""
+    await node.expect_dropped(datagram(unique(), 1, f"!{aim}", b"x"))
+
+
+@clauses("BCCN-DIR-14", "BCCN-API-09", "BCCN-DIR-17")
+async def test_a_node_that_loses_its_name_takes_nothing_directed(segment: Segment) -> None:
+    """Back to "?", a node matches nothing any more."""
+    node = await segment.start(name="h/p/1")
+    await node.expect_delivered(datagram(unique(), 1, "!h/p/1", b"x"), "BCCN-DIR-08")
+    await node.set_name("")
+    await node.expect_dropped(datagram(unique(), 1, "!h/p/1", b"x"))
+    await node.expect_dropped(datagram(unique(), 1, "!?", b"x"))
+
+
+@clauses("BCCN-DIR-17")
+async def test_the_current_name_counts(segment: Segment) -> None:
+    """After set_name the new name is matched and the old one is not."""
+    node = await segment.start(name="old/p/1")
+    await node.expect_delivered(datagram(unique(), 1, "!old/p/1", b"x"))
+    await node.set_name("new/p/2")
+    await node.expect_dropped(datagram(unique(), 1, "!old/p/1", b"x"))
+    await node.expect_delivered(datagram(unique(), 1, "!new/p/2", b"x"))
+
+
+@clauses("BCCN-DIR-20")
+async def test_the_senders_name_does_not_count(segment: Segment) -> None:
+    """A message whose own src matches its target is still for another node."""
+    node = await segment.start(name="me/p/1")
+    await node.expect_dropped(datagram("other/p/9", 1, "!other/p/9", b"x"))
+    await node.expect_delivered(datagram("other/p/9", 1, "!me/p/1", b"x"), "BCCN-DIR-08")
+
+
+@clauses("BCCN-DIR-20", "BCCN-API-10")
+async def test_a_send_under_another_src_does_not_rename(segment: Segment) -> None:
+    """A src given to one send is not the node's name."""
+    node = await segment.start(name="me/p/1")
+    await node.send("c", b"sent", "other/p/9")
+    await segment.capture(1)
+    await node.expect_dropped(datagram(unique(), 1, "!other/p/9", b"x"))
+    await node.expect_delivered(datagram(unique(), 1, "!me/p/1", b"x"), "BCCN-DIR-08")
+
+
+@clauses("BCCN-DIR-08", "BCCN-DIR-09", "BCCN-CNV-16")
+async def test_parents_and_children(segment: Segment, trial: Trial) -> None:
+    """A pid means the parent alone, a pid with /* the parent and its children, a word the whole family."""
+    names = ["h/p/12", "h/p/12/7", "h/p/12/7/9", "h/p/123", "h/q/12"]
+    nodes = [await segment.start(name=name) for name in names]
+    for number, target in enumerate(["h/p/12", "h/p/12/*", "h/p/12/7/*", "h/p", "h"], 1):
+        segment.say(datagram(unique(), number, f"!{target}", b"%d" % number))
+    heard = [[int(said.payload) for said in await node.fence()] for node in nodes]
+    wanted = [[1, 2, 4, 5], [2, 3, 4, 5], [2, 3, 4, 5], [4, 5], [5]]
+    trial.expect(heard == wanted, f"{dict(zip(names, wanted, strict=True))}", heard)
+
+
+@clauses("BCCN-DIR-15")
+async def test_a_target_that_begins_with_a_question_mark(segment: Segment, trial: Trial) -> None:
+    """`!?abc` for a node `?abc`: the text says both, so it is reported."""
+    node = await segment.start()
+    if await node.refuses("set_name", name="?abc"):
+        trial.info("the name ?abc is refused")
+        return
+    got = await node.hears(datagram(unique(), 1, "!?abc", b"x"))
+    trial.info(f"!?abc is {'delivered' if got else 'dropped'} by ?abc")
