@@ -25,7 +25,9 @@ class Role:
         try:
             result: dict[str, Any] = await method(**args)
         except TypeError as error:
-            raise TargetRefused(f"{op}: {error}") from None
+            if error.__traceback__ and error.__traceback__.tb_next:
+                raise  # the operation's own
+            raise TargetRefused(f"{op}: {error}") from None  # arguments that it does not take
         return result
 
     async def stop(self) -> None:
@@ -39,7 +41,9 @@ class Role:
 class RoleShim(Shim):
     """Serves the roles it is given, under one name."""
 
-    def __init__(self, name: str, version: str, roles: Mapping[str, Callable[[], Role]], language: str = "python") -> None:
+    def __init__(
+        self, name: str, version: str, roles: Mapping[str, Callable[[], Role]], language: str = "python"
+    ) -> None:
         self._identity = (name, version, language)
         self._roles = roles
         self._running: dict[str, Role] = {}

@@ -44,6 +44,7 @@ class Child(asyncio.SubprocessProtocol):
         self._hear, self._mark = hear, mark
         self._transport: asyncio.SubprocessTransport | None = None
         self._killed = False
+        self._stdout = -1
         self.exited: asyncio.Future[int] = asyncio.get_running_loop().create_future()
         self.quiet = asyncio.Event()
 
@@ -51,6 +52,8 @@ class Child(asyncio.SubprocessProtocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast(asyncio.SubprocessTransport, transport)
+        if (stdout := self._transport.get_pipe_transport(STDOUT)) is not None:
+            self._stdout = stdout.get_extra_info("pipe").fileno()
 
     def pipe_data_received(self, fd: int, data: bytes) -> None:
         self._hear(fd, data)
@@ -73,16 +76,11 @@ class Child(asyncio.SubprocessProtocol):
 
     def hear_now(self, seconds: float) -> None:
         """Take what it prints within that time at once, without a turn of the event loop."""
-        if not isinstance(self._transport, asyncio.SubprocessTransport):
+        if self._stdout < 0 or self.quiet.is_set() or not select.select([self._stdout], [], [], seconds)[0]:
             return
-        stdout = self._transport.get_pipe_transport(STDOUT)
-        if stdout is None or stdout.is_closing():
-            return
-        fd = stdout.get_extra_info("pipe").fileno()
-        if select.select([fd], [], [], seconds)[0]:
-            with contextlib.suppress(OSError):
-                if data := os.read(fd, READ_SIZE):  # its end is for the transport to see
-                    self._hear(STDOUT, data)
+        with contextlib.suppress(OSError):
+            if data := os.read(self._stdout, READ_SIZE):  # its end is for the transport to see
+                self._hear(STDOUT, data)
 
     def close_stdin(self) -> None:
         if stdin := self._stdin():

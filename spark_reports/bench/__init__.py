@@ -1,0 +1,1 @@
+"""Measures the report on large synthetic histories, beside DuckDB on the same Parquet."""

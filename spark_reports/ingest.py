@@ -1,0 +1,104 @@
+"""Turns lines and Parquet rows into facts: every line is either a good case or carries the reason why it is not."""
+
+from __future__ import annotations
+
+from functools import reduce
+
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql import types as T
+
+from spark_reports.runs import Run
+from spark_reports.schemas import CELL, EVENT, FACT, KNOWN_SCHEMA, OWNER, REQUIRED, VERDICTS
+from spark_reports.session import local_frame
+from spark_reports.streams import NDJSON, PARQUET
+
+CORRUPT = "_corrupt"
+#: Enough of a bad line to recognise it; the stream itself keeps the rest.
+LINE_KEPT = 500
+
+#: Defaults of the optional case columns, as the schema gives them.
+_DEFAULTS = {
+    **dict.fromkeys(("reach", "target_version", "peer", "peer_version", "scenario", "fault_profile", "note"), ""),
+    **dict.fromkeys(("example", "started_at", "worker", "replay"), ""),
+    **dict.fromkeys(("repetition", "seed"), 0),
+    "expected": "pass",
+    "duration_s": 0.0,
+    "schema": KNOWN_SCHEMA,
+}
+
+
+def read_facts(spark: SparkSession, runs: list[Run], distinct: bool) -> DataFrame:
+    """The facts of these runs; `distinct` drops a case that a stream tells twice, at the price of a shuffle."""
+    owners = local_frame(
+        spark, [{"stream": normal_path(run.path), "owner": run.run_id, "run_date": run.run_date} for run in runs], OWNER
+    )
+    readers = {NDJSON: _read_ndjson, PARQUET: read_parquet}
+    parts = [
+        read(spark, [run.path for run in runs if run.format == kind])
+        for kind, read in readers.items()
+        if any(run.format == kind for run in runs)
+    ]
+    events = reduce(DataFrame.unionByName, parts)
+    facts = to_facts(events.join(F.broadcast(owners), on="stream", how="inner"))
+    return facts.dropDuplicates(["run_id", "reason", "line", *CELL, "repetition"]) if distinct else facts
+
+
+def _read_ndjson(spark: SparkSession, paths: list[str]) -> DataFrame:
+    with_corrupt = T.StructType([*EVENT.fields, T.StructField(CORRUPT, T.StringType())])
+    parsed = F.from_json("value", with_corrupt, {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": CORRUPT})
+    lines = spark.read.text([_literal(path) for path in paths]).where(F.trim("value") != "")
+    stream = _normal_column(F.col("_metadata.file_path"))
+    return lines.select(stream.alias("stream"), "value", parsed.alias("event")).select("stream", "value", "event.*")
+
+
+def read_parquet(spark: SparkSession, paths: list[str]) -> DataFrame:
+    rows = spark.read.schema(EVENT).parquet(*[_literal(path) for path in paths])
+    stream = F.regexp_extract(_normal_column(F.col("_metadata.file_path")), r"^(.*?[.]parquet)(/[^/]*)?$", 1)
+    empty = F.lit(None).cast("string")
+    return rows.select(stream.alias("stream"), empty.alias("value"), *EVENT.names, empty.alias(CORRUPT))
+
+
+def to_facts(events: DataFrame) -> DataFrame:
+    """Pure: events with their owner in, `FACT` out; headers and footers that fit are left to the manifest."""
+    reason = why_bad()
+    is_frame = F.col("type").isin("header", "footer") & (F.col("run_id") == F.col("owner"))
+    judged = events.withColumn("reason", reason).where(F.col("reason").isNotNull() | ~is_frame)
+    is_good = F.col("reason").isNull()
+    kept_line = F.when(~is_good, F.substring(F.coalesce("value", F.to_json(F.struct("type", *REQUIRED))), 1, LINE_KEPT))
+    columns = {name: F.coalesce(name, F.lit(value)) for name, value in _DEFAULTS.items()}
+    columns |= {"run_id": F.col("owner"), "line": kept_line, "run_date": F.col("run_date")}
+    # A passing case's timeline is never shown, and it is most of a stream's bytes.
+    columns["timeline"] = F.when(F.col("verdict") != "pass", F.col("timeline"))
+    return judged.select(*[columns.get(name, F.col(name)).alias(name) for name in FACT.names])
+
+
+def why_bad() -> Column:
+    """The first reason that applies to an event, or null."""
+    missing = reduce(Column.__or__, [F.col(name).isNull() for name in REQUIRED])
+    is_case = F.col("type") == "case"
+    return (
+        F.when(F.coalesce("schema", F.lit(KNOWN_SCHEMA)) != KNOWN_SCHEMA, F.lit("another schema version"))
+        .when(F.col(CORRUPT).isNotNull() & F.col("type").isNull(), F.lit("not JSON"))
+        .when(F.col(CORRUPT).isNotNull(), F.lit("a field of the wrong type"))
+        .when(F.col("type").isNull() | ~F.col("type").isin("header", "case", "footer"), F.lit("an unknown event type"))
+        .when(is_case & missing, F.lit("a required field is missing"))
+        .when(F.col("run_id").isNull() | (F.col("run_id") != F.col("owner")), F.lit("belongs to another run"))
+        .when(is_case & ~F.col("verdict").isin(*VERDICTS), F.lit("an unknown verdict"))
+    )
+
+
+def normal_path(path: str) -> str:
+    """Hadoop spells a local path `file:/x`, Spark's metadata `file:///x`, percent-encoded."""
+    scheme, _, rest = path.partition(":")
+    return f"{scheme}:/{rest.lstrip('/')}" if scheme == "file" else path
+
+
+def _normal_column(path: Column) -> Column:
+    decoded = F.url_decode(F.replace(path, F.lit("+"), F.lit("%2B")))
+    return F.regexp_replace(decoded, "^file:/+", "file:/")
+
+
+def _literal(path: str) -> str:
+    """A path as a glob pattern that matches only itself."""
+    return "".join("\\" + letter if letter in "{}[]*?\\" else letter for letter in path)

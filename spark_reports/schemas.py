@@ -1,0 +1,160 @@
+"""The explicit Spark schemas: result events as they come in, facts as they are stored, runs as they are remembered.
+
+`EVENT` is the union of the three event types of `harness.results`, version 1: the same columns whether a run is NDJSON or
+Parquet. A selftest holds it against the msgspec types, so that a field added there cannot be forgotten here.
+"""
+
+from __future__ import annotations
+
+from pyspark.sql import Column
+from pyspark.sql import functions as F
+from pyspark.sql import types as T
+
+from harness.results import BAD, SCHEMA, Verdict
+
+#: Version of the stored tables: a change of meaning gets a new folder, and the streams are ingested anew.
+TABLES_VERSION = 1
+
+VERDICTS = tuple(str(verdict) for verdict in Verdict)
+#: The target's own failures. `error` is the harness's fault and therefore no evidence about a target.
+BLAMED = tuple(sorted(str(verdict) for verdict in BAD - {Verdict.ERROR}))
+#: Verdicts that say nothing about the target either way.
+SILENT = (str(Verdict.ERROR), str(Verdict.UNSUPPORTED))
+#: Runs whose results describe targets; the failures of mutants are wanted and replays repeat old cases.
+STATUS_KINDS = ("check", "matrix")
+KNOWN_SCHEMA = SCHEMA
+
+
+def _struct(**fields: T.DataType) -> T.StructType:
+    return T.StructType([T.StructField(name, kind) for name, kind in fields.items()])
+
+
+TEXT, WHOLE, REAL = T.StringType(), T.LongType(), T.DoubleType()
+TEXTS = T.ArrayType(TEXT)
+
+TIMELINE_ENTRY = _struct(t=REAL, sender=TEXT, receiver=TEXT, kind=TEXT, text=TEXT, raw=TEXT, size=WHOLE)
+TARGET_INFO = _struct(name=TEXT, version=TEXT, language=TEXT, homepage=TEXT, reach=TEXT)
+FAILURE = _struct(message=TEXT, clause=TEXT, reading=TEXT, expected=TEXT, observed=TEXT)
+
+CASE = _struct(
+    run_id=TEXT,
+    case=TEXT,
+    protocol=TEXT,
+    role=TEXT,
+    group=TEXT,
+    verdict=TEXT,
+    target=TEXT,
+    requirements=TEXTS,
+    axes=T.MapType(TEXT, TEXT),
+    reach=TEXT,
+    target_version=TEXT,
+    peer=TEXT,
+    peer_version=TEXT,
+    scenario=TEXT,
+    fault_profile=TEXT,
+    repetition=WHOLE,
+    expected=TEXT,
+    failure=FAILURE,
+    note=TEXT,
+    timeline=T.ArrayType(TIMELINE_ENTRY),
+    measures=T.MapType(TEXT, REAL),
+    seed=WHOLE,
+    example=TEXT,
+    started_at=TEXT,
+    duration_s=REAL,
+    worker=TEXT,
+    replay=TEXT,
+    schema=WHOLE,
+)
+HEADER = _struct(
+    run_id=TEXT,
+    started_at=TEXT,
+    kind=TEXT,
+    seed=WHOLE,
+    targets=T.ArrayType(TARGET_INFO),
+    protocols=TEXTS,
+    planned=WHOLE,
+    command=TEXT,
+    harness_version=TEXT,
+    commit=TEXT,
+    python=TEXT,
+    platform=TEXT,
+    schema=WHOLE,
+)
+FOOTER = _struct(
+    run_id=TEXT,
+    finished_at=TEXT,
+    duration_s=REAL,
+    counts=T.MapType(TEXT, WHOLE),
+    exit_code=WHOLE,
+    stale=TEXTS,
+    schema=WHOLE,
+)
+
+
+def _union(*parts: T.StructType) -> T.StructType:
+    merged = {field.name: field for part in parts for field in part.fields}
+    return T.StructType(list(merged.values()))
+
+
+EVENT = _union(_struct(type=TEXT), CASE, HEADER, FOOTER)
+
+#: Case columns without which a line is no case; the others have defaults.
+REQUIRED = ("run_id", "case", "protocol", "role", "group", "verdict", "target", "requirements")
+
+#: What is stored per case: the event, its reason for quarantine (null for a good line) and the line itself if bad.
+FACT = _union(CASE, _struct(reason=TEXT, line=TEXT, run_date=TEXT))
+
+#: One row per stream ever seen; the latest batch that names a path is the truth about it.
+RUN = _struct(
+    path=TEXT,
+    format=TEXT,
+    length=WHOLE,
+    modified=WHOLE,
+    state=TEXT,
+    reason=TEXT,
+    run_id=TEXT,
+    run_date=TEXT,
+    started_at=TEXT,
+    finished_at=TEXT,
+    kind=TEXT,
+    seed=WHOLE,
+    planned=WHOLE,
+    command=TEXT,
+    harness_version=TEXT,
+    commit=TEXT,
+    python=TEXT,
+    platform=TEXT,
+    protocols=TEXTS,
+    targets=T.ArrayType(TARGET_INFO),
+    exit_code=WHOLE,
+    duration_s=REAL,
+    cases=WHOLE,
+    bad_lines=WHOLE,
+    batch=WHOLE,
+)
+
+#: Which run a stream tells, and when it began.
+OWNER = _struct(stream=TEXT, owner=TEXT, run_date=TEXT)
+QUARANTINE = _struct(run_date=TEXT, run_id=TEXT, reason=TEXT, line=TEXT, batch=WHOLE)
+
+#: What identifies one observed behaviour over time: everything but the run, the versions and the repetition.
+CELL = ("protocol", "target", "peer", "case", "reach", "scenario", "fault_profile")
+#: Whose results are compared night by night.
+SERIES = ("kind", "protocol", "target", "peer")
+
+
+def case_key() -> Column:
+    """`CELL` as one number: sorting and shuffling ten million of them costs a fraction of seven strings.
+
+    64 bits: among a million cells two collide with a probability of 3 in 10^8.
+    """
+    return F.xxhash64(*CELL)
+
+
+def is_blamed(column: str = "verdict") -> Column:
+    return F.col(column).isin(*BLAMED)
+
+
+def is_evidence(column: str = "verdict") -> Column:
+    return ~F.col(column).isin(*SILENT)

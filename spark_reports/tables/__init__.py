@@ -1,0 +1,1 @@
+"""The tables, as pure functions from DataFrame to DataFrame."""
