@@ -51,7 +51,10 @@ class Addressing:
         if self.mode(chan) is not Mode.DIRECTED or name == UNKNOWN:
             return False
         target = self.target(chan)
-        return (target.endswith("/") and name.startswith(f"{target}/")) or target.startswith(UNKNOWN)
+        if target.startswith(UNKNOWN):
+            stem = self.classify(target)[1]
+            return name == stem or name.startswith(self.family(stem))
+        return target.endswith("/") and name.startswith(self.family(target))
 
     # -- the convention layer -------------------------------------------------------------------------------------
 

@@ -138,11 +138,12 @@ class NodeMachine(Machine[State]):
         return self.drop(state, event.garbage.reason)
 
     def hear(self, state: State, channel: Channel, event: Heard) -> NodeStep:
-        return self.receive_as(state.choices or self.config.choices, state, event)
+        mine = self.addressing.is_for(state.name, event.message.chan)
+        return self.take(state.choices or self.config.choices, mine, state, event)
 
-    def receive_as(self, choices: Choices, state: State, event: Heard) -> NodeStep:
+    def take(self, choices: Choices, mine: bool, state: State, event: Heard) -> NodeStep:
         state = replace(state, choices=choices)
-        if self.addressing.is_for(state.name, event.message.chan):
+        if mine:
             return self.track(state, event)
         counted = self.tracked(state, event) if choices.others_count else None
         return self.drop(counted or state, Reason.ADDRESS)
@@ -297,11 +298,12 @@ class NodeMachine(Machine[State]):
 
     def other_hearings(self, state: State, event: Heard) -> list[NodeStep]:
         """Other choices while none is shown, and targets that can be read in two ways."""
-        steps = [] if state.choices else [self.receive_as(choices, state, event) for choices in ALL_CHOICES]
-        if self.addressing.is_open(state.name, event.message.chan):
-            chosen = replace(state, choices=state.choices or self.config.choices)
-            steps += [self.track(chosen, event), self.drop(chosen, Reason.ADDRESS)]
-        return steps
+        name, chan = state.name, event.message.chan
+        readings = {self.addressing.is_for(name, chan)} | (
+            {True, False} if self.addressing.is_open(name, chan) else set()
+        )
+        choices = (state.choices,) if state.choices else ALL_CHOICES
+        return [self.take(choice, mine, state, event) for choice in choices for mine in sorted(readings)]
 
 
 M = NodeMachine

@@ -126,14 +126,18 @@ def envelopes() -> list[Row]:
         taken("closing-bracket-in-payload", "ENV-04 ENV-20", framed(b"a:1:c|]x"), fields("a", 1, "c", b"]x")),
         taken("closing-bracket-in-src", "ENV-04 SRC-05", framed(b"]s:1:c|x"), fields("]s", 1, "c", b"x")),
         taken("opening-bracket-in-src", "ENV-04 SRC-05", framed(b"[s:1:c|x"), fields("[s", 1, "c", b"x")),
-        taken("payload-is-a-datagram", "ENV-20 BODY-08", framed(b"a:1:c|BCCN1[3]a:1"), fields("a", 1, "c", b"BCCN1[3]a:1")),
+        taken(
+            "payload-is-a-datagram", "ENV-20 BODY-08", framed(b"a:1:c|BCCN1[3]a:1"), fields("a", 1, "c", b"BCCN1[3]a:1")
+        ),
         wrong("len-leading-blank", "ENV-05 ENV-07", b"BCCN1[ 22]", "no whitespace in the bracket"),
         wrong("len-trailing-blank", "ENV-05 ENV-07", b"BCCN1[22 ]", "no whitespace in the bracket"),
         wrong("len-leading-tab", "ENV-05 ENV-07", b"BCCN1[\t22]", "no whitespace in the bracket"),
         wrong("len-leading-lf", "ENV-05 ENV-07", b"BCCN1[\n22]", "no whitespace in the bracket"),
         wrong("len-trailing-cr", "ENV-05 ENV-07", b"BCCN1[22\r]", "no whitespace in the bracket"),
         wrong("len-missing", "ENV-06", b"BCCN1[]", "len is mandatory"),
-        dropped("len-missing-before-check", "ENV-06", b"BCCN1[:hmac=" + TAG.encode() + b"]" + B, "len is mandatory", SECRET),
+        dropped(
+            "len-missing-before-check", "ENV-06", b"BCCN1[:hmac=" + TAG.encode() + b"]" + B, "len is mandatory", SECRET
+        ),
         dropped("len-after-check", "ENV-06", b"BCCN1[hmac=" + TAG.encode() + b":22]" + B, "len comes first", SECRET),
         wrong("len-hex", "ENV-07", b"BCCN1[0x16]", "not a decimal number"),
         wrong("len-hex-digits", "ENV-07", b"BCCN1[16h]", "not a decimal number"),
@@ -147,7 +151,9 @@ def envelopes() -> list[Row]:
         wrong("len-nul-junk", "ENV-07", b"BCCN1[22\0:junk]", "not a decimal number"),
         doubtful("len-plus", "ENV-07", b"BCCN1[+22]" + B, "a count has no sign"),
         wrong("len-minus", "ENV-07", b"BCCN1[-22]", "a count has no sign"),
-        wrong("len-wraps-64-bits-down", "ENV-07 ENV-08", b"BCCN1[-18446744073709551594]", "22 only after a wrap-around"),
+        wrong(
+            "len-wraps-64-bits-down", "ENV-07 ENV-08", b"BCCN1[-18446744073709551594]", "22 only after a wrap-around"
+        ),
         wrong("len-wraps-64-bits-up", "ENV-08 ENV-07", b"BCCN1[18446744073709551638]", "22 only after a wrap-around"),
         wrong("len-wraps-32-bits", "ENV-08", b"BCCN1[4294967318]", "22 only after a wrap-around"),
         wrong("len-wraps-16-bits", "ENV-08", b"BCCN1[65558]", "22 only after a wrap-around"),
@@ -161,18 +167,35 @@ def envelopes() -> list[Row]:
         dropped("lf-behind", "ENV-08", b"BCCN1[22]" + B + b"\n", "a byte more than len says"),
         dropped("nul-behind", "ENV-08", b"BCCN1[22]" + B + b"\0", "a byte more than len says"),
         dropped("second-datagram-behind", "ENV-08", (b"BCCN1[22]" + B) * 2, "more bytes than len says"),
-        taken("len-counts-bytes", "ENV-10", framed(b"a:1:c|" + "\u20ac\U0001f600".encode()), fields("a", 1, "c", "\u20ac\U0001f600".encode())),
-        dropped("len-counts-characters", "ENV-10 ENV-08", b"BCCN1[8]a:1:c|" + "\u20ac\U0001f600".encode(), "8 characters are 13 bytes"),
+        taken(
+            "len-counts-bytes",
+            "ENV-10",
+            framed(b"a:1:c|" + "\u20ac\U0001f600".encode()),
+            fields("a", 1, "c", "\u20ac\U0001f600".encode()),
+        ),
+        dropped(
+            "len-counts-characters",
+            "ENV-10 ENV-08",
+            b"BCCN1[8]a:1:c|" + "\u20ac\U0001f600".encode(),
+            "8 characters are 13 bytes",
+        ),
         dropped("check-no-equals", "ENV-21", b"BCCN1[22:hmac]" + B, "a check without a sum", SECRET),
         dropped("check-empty", "ENV-21", b"BCCN1[22:]" + B, "a colon without a check"),
         dropped("check-empty-with-key", "ENV-21", b"BCCN1[22:]" + B, "a colon without a check", SECRET),
-        dropped("check-empty-algo", "ENV-21 ENV-14", b"BCCN1[22:=" + TAG.encode() + b"]" + B, "a check without a name", SECRET),
+        dropped(
+            "check-empty-algo",
+            "ENV-21 ENV-14",
+            b"BCCN1[22:=" + TAG.encode() + b"]" + B,
+            "a check without a name",
+            SECRET,
+        ),
         dropped("check-empty-algo-no-key", "ENV-21", b"BCCN1[22:=aa]" + B, "a check without a name"),
         dropped("check-empty-sum-no-key", "ENV-21", b"BCCN1[22:hmac=]" + B, "a check without a value"),
         dropped("check-name-only-no-key", "ENV-21", b"BCCN1[22:hmac]" + B, "a check without a value"),
     ]
     rows += [
-        dropped(f"prefix-of-{size}", "ENV-22", (b"BCCN1[22]" + B)[:size], "a datagram that was cut") for size in range(1, 13)
+        dropped(f"prefix-of-{size}", "ENV-22", (b"BCCN1[22]" + B)[:size], "a datagram that was cut")
+        for size in range(1, 13)
     ]
     return rows
 
@@ -182,11 +205,21 @@ def envelopes() -> list[Row]:
 KNOWN = [  # sheet 1.3a: key, body, tag
     ("base", SECRET, B, TAG),
     ("unknown-sender", SECRET, b"?:1:bootstrap/started|pid=unknown", "85fb5d0273ca999a"),
-    ("specification-l502", SECRET, b"relay01/cardsys-relay/12345:84213:cardsys/relay/tx/authorized|txnid=12345|amount=1234|rc=00|ts=...", "4e47d9208be1c679"),
+    (
+        "specification-l502",
+        SECRET,
+        b"relay01/cardsys-relay/12345:84213:cardsys/relay/tx/authorized|txnid=12345|amount=1234|rc=00|ts=...",
+        "4e47d9208be1c679",
+    ),
     ("empty-payload", SECRET, b"a:1:c|", "3f97e5073787f5a7"),
     ("key-of-one-block", b"k" * 64, b"a:1:c|x", "8422d0fde81169af"),
     ("key-longer-than-a-block", b"k" * 65, b"a:1:c|x", "c5c2b5926f019255"),
-    ("binary-key-and-payload", bytes(range(32)), b"a:18446744073709551615:!|" + bytes.fromhex("00ff0d0a7c3a5b5d"), "542e569f4386a21d"),
+    (
+        "binary-key-and-payload",
+        bytes(range(32)),
+        b"a:18446744073709551615:!|" + bytes.fromhex("00ff0d0a7c3a5b5d"),
+        "542e569f4386a21d",
+    ),
     ("all-form", SECRET, b"ops01/admin-tool/4711:42:!|emergency-shutdown", "275dff81704a8c2b"),
 ]
 
@@ -203,7 +236,16 @@ def hmacs() -> list[Row]:
     for name, key, body, known in KNOWN:
         assert tag(key, body) == known, name
         given = shown("key", key) | shown("body", body) | parsed(body)
-        rows.append(vector(name, "INT-05 INT-01 INT-06 INT-07 INT-08 INT-04", "valid", "sheet 1.3a", given, {"tag": known} | shown("wire", framed(body, f":hmac={known}"))))
+        rows.append(
+            vector(
+                name,
+                "INT-05 INT-01 INT-06 INT-07 INT-08 INT-04",
+                "valid",
+                "sheet 1.3a",
+                given,
+                {"tag": known} | shown("wire", framed(body, f":hmac={known}")),
+            )
+        )
     return rows
 
 
@@ -219,7 +261,13 @@ def forgeries() -> list[Row]:
         taken("signed-odd-bytes", "INT-03", signed(crlf), fields("s", 1, "c", b" a\r\n\0\xff  \r\n"), SECRET),
         dropped("unsigned", "INT-10", framed(B), "a key is set and nothing is signed", SECRET),
         dropped("signed-with-another-key", "INT-09", signed(B, b"Secret"), "another key", SECRET),
-        dropped("crc32-instead", "INT-11", framed(B, f":crc32={zlib.crc32(B):08x}"), "a check without a key does not stand in for one with", SECRET),
+        dropped(
+            "crc32-instead",
+            "INT-11",
+            framed(B, f":crc32={zlib.crc32(B):08x}"),
+            "a check without a key does not stand in for one with",
+            SECRET,
+        ),
         other("tag-named-sig", "INT-04 INT-11", f"sig={TAG}", "the right value under another name"),
         other("tag-named-crc32", "INT-11 INT-04", f"crc32={TAG}", "the right value under another name"),
         other("tag-named-hmac256", "INT-04", f"hmac256={TAG}", "the right value under another name"),
@@ -244,25 +292,89 @@ def forgeries() -> list[Row]:
         other("tag-not-hex", "ENV-15", "hmac=ghijklmnopqrstuv", "the sum is hex"),
         other("tag-base64", "ENV-15", "hmac=3aNog3KZx88=", "the sum is hex"),
         other("tag-hex-prefix", "ENV-15", f"hmac=0x{TAG}", "the sum is hex"),
-        other("tag-of-whole-datagram", "INT-02 INT-01", f"hmac={tag(SECRET, b'BCCN1[22]' + B)}", "magic and bracket are no part of the input"),
-        other("tag-of-bracket-and-body", "INT-02", f"hmac={tag(SECRET, b'[22]' + B)}", "magic and bracket are no part of the input"),
+        other(
+            "tag-of-whole-datagram",
+            "INT-02 INT-01",
+            f"hmac={tag(SECRET, b'BCCN1[22]' + B)}",
+            "magic and bracket are no part of the input",
+        ),
+        other(
+            "tag-of-bracket-and-body",
+            "INT-02",
+            f"hmac={tag(SECRET, b'[22]' + B)}",
+            "magic and bracket are no part of the input",
+        ),
         other("tag-of-payload", "INT-01", f"hmac={tag(SECRET, b'hello')}", "the whole body is the input"),
         other("tag-of-header", "INT-01", f"hmac={tag(SECRET, b'test:1:test/chan')}", "the whole body is the input"),
-        other("tag-plain-sha256", "INT-05", f"hmac={hashlib.sha256(SECRET + B).hexdigest()[:16]}", "HMAC, not a hash of key and body"),
-        either("tag-upper-case-hex", "ENV-15", framed(B, f":hmac={TAG.upper()}"), HELLO, "a second spelling of the value", SECRET),
+        other(
+            "tag-plain-sha256",
+            "INT-05",
+            f"hmac={hashlib.sha256(SECRET + B).hexdigest()[:16]}",
+            "HMAC, not a hash of key and body",
+        ),
+        either(
+            "tag-upper-case-hex",
+            "ENV-15",
+            framed(B, f":hmac={TAG.upper()}"),
+            HELLO,
+            "a second spelling of the value",
+            SECRET,
+        ),
     ]
     for i, digit in enumerate(TAG):
         changed = TAG[:i] + f"{int(digit, 16) ^ (1 << i % 4):x}" + TAG[i + 1 :]
         rows.append(other(f"tag-digit-{i}-changed", "INT-09 INT-14", f"hmac={changed}", "one bit of the tag is wrong"))
     for i in range(len(B)):
         body = B[:i] + bytes([B[i] ^ 1]) + B[i + 1 :]
-        rows.append(dropped(f"body-byte-{i}-changed", "INT-09 INT-01", framed(body, f":hmac={TAG}"), "one bit of the body is wrong", SECRET))
-    for i, (old, new) in enumerate([(b"\r\n", b"\n\n"), (b"  ", b" \t"), (b"\0", b"\1"), (b"\xff", b"\xfe"), (b" a", b"\ta")]):
+        rows.append(
+            dropped(
+                f"body-byte-{i}-changed",
+                "INT-09 INT-01",
+                framed(body, f":hmac={TAG}"),
+                "one bit of the body is wrong",
+                SECRET,
+            )
+        )
+    for i, (old, new) in enumerate(
+        [(b"\r\n", b"\n\n"), (b"  ", b" \t"), (b"\0", b"\1"), (b"\xff", b"\xfe"), (b" a", b"\ta")]
+    ):
         body = crlf.replace(old, new)
-        rows.append(dropped(f"odd-byte-{i}-changed", "INT-03 INT-09", framed(body, f":hmac={tag(SECRET, crlf)}"), "no byte is normalised away", SECRET))
-    rows.append(dropped("odd-bytes-stripped", "INT-03", framed(crlf.rstrip(), f":hmac={tag(SECRET, crlf)}"), "no byte is normalised away", SECRET))
-    rows.append(dropped("tag-of-stripped-body", "INT-03", framed(crlf, f":hmac={tag(SECRET, crlf.rstrip())}"), "no byte is normalised away", SECRET))
-    rows.append(dropped("tag-of-unix-lines", "INT-03", framed(crlf, f":hmac={tag(SECRET, unix)}"), "no byte is normalised away", SECRET))
+        rows.append(
+            dropped(
+                f"odd-byte-{i}-changed",
+                "INT-03 INT-09",
+                framed(body, f":hmac={tag(SECRET, crlf)}"),
+                "no byte is normalised away",
+                SECRET,
+            )
+        )
+    rows.append(
+        dropped(
+            "odd-bytes-stripped",
+            "INT-03",
+            framed(crlf.rstrip(), f":hmac={tag(SECRET, crlf)}"),
+            "no byte is normalised away",
+            SECRET,
+        )
+    )
+    rows.append(
+        dropped(
+            "tag-of-stripped-body",
+            "INT-03",
+            framed(crlf, f":hmac={tag(SECRET, crlf.rstrip())}"),
+            "no byte is normalised away",
+            SECRET,
+        )
+    )
+    rows.append(
+        dropped(
+            "tag-of-unix-lines",
+            "INT-03",
+            framed(crlf, f":hmac={tag(SECRET, unix)}"),
+            "no byte is normalised away",
+            SECRET,
+        )
+    )
     return rows
 
 
@@ -331,20 +443,55 @@ def bodies() -> list[Row]:
         rows.append(bad(f"chan-begins-with-{name}", "CHN-03", f"a:1:{char}c|x".encode(), "no whitespace"))
     for name, char in CONTROL.items():
         text = f"s{char}s:1:c|x".encode("latin-1")
-        rows.append(either(f"src-has-{name}", "SRC-05" if ord(char) < 128 else "SRC-02", framed(text), fields(f"s{char}s", 1, "c", b"x"), "a cut identity would be another one's"))
+        rows.append(
+            either(
+                f"src-has-{name}",
+                "SRC-05" if ord(char) < 128 else "SRC-02",
+                framed(text),
+                fields(f"s{char}s", 1, "c", b"x"),
+                "a cut identity would be another one's",
+            )
+        )
         text = f"a:1:c{char}c|x".encode("latin-1")
-        rows.append(either(f"chan-has-{name}", "CHN-05" if ord(char) < 128 else "CHN-02", framed(text), fields("a", 1, f"c{char}c", b"x"), "a cut channel would be another one"))
+        rows.append(
+            either(
+                f"chan-has-{name}",
+                "CHN-05" if ord(char) < 128 else "CHN-02",
+                framed(text),
+                fields("a", 1, f"c{char}c", b"x"),
+                "a cut channel would be another one",
+            )
+        )
     return rows + numbers()
 
 
 ODD = {"hyphen": "-", "underscore": "_", "dot": ".", "at": "@", "hash": "#", "equals": "=", "opening": "[", "closing": "]", "bang": "!", "star": "*", "question": "?", "slash": "/", "capital": "A", "comma": ",", "quote": '"', "backslash": "\\", "percent": "%", "tilde": "~", "digit": "7"}  # fmt: skip
 WHITE = {"blank": " ", "tab": "\t", "lf": "\n", "cr": "\r", "vt": "\v", "ff": "\f"}
-CONTROL = {"nul": "\0", "soh": "\x01", "esc": "\x1b", "del": "\x7f", "byte-80": "\x80", "latin-e": "\xe9", "byte-ff": "\xff"}
+CONTROL = {
+    "nul": "\0",
+    "soh": "\x01",
+    "esc": "\x1b",
+    "del": "\x7f",
+    "byte-80": "\x80",
+    "latin-e": "\xe9",
+    "byte-ff": "\xff",
+}
 
 
 def numbers() -> list[Row]:
-    good = {"zero": 0, "one": 1, "top": TOP, "over-53-bits": 2**53 + 1, "sign-bit": 2**63, "over-32-bits": 2**32, "sign-bit-less-one": 2**63 - 1}
-    rows = [taken(f"seq-{name}", "SEQ-02 SEQ-07", framed(f"a:{n}:c|x".encode()), fields("a", n, "c", b"x")) for name, n in good.items()]
+    good = {
+        "zero": 0,
+        "one": 1,
+        "top": TOP,
+        "over-53-bits": 2**53 + 1,
+        "sign-bit": 2**63,
+        "over-32-bits": 2**32,
+        "sign-bit-less-one": 2**63 - 1,
+    }
+    rows = [
+        taken(f"seq-{name}", "SEQ-02 SEQ-07", framed(f"a:{n}:c|x".encode()), fields("a", n, "c", b"x"))
+        for name, n in good.items()
+    ]
     bad = {
         "hex": ("SEQ-01", b"0x10"), "hex-digits": ("SEQ-01", b"1f"), "underscore": ("SEQ-01", b"1_0"), "fraction": ("SEQ-01", b"7.0"),
         "exponent": ("SEQ-01", b"7e1"), "full-width": ("SEQ-01", "\uff17".encode()), "arabic-indic": ("SEQ-01", "\u0667".encode()),
@@ -358,7 +505,15 @@ def numbers() -> list[Row]:
     for name, (clause, text) in bad.items():
         judge = doubtful if text in (b"+7", b" 7", b"\t7") else dropped
         rows.append(judge(f"seq-{name}", clause, framed(b"a:" + text + b":c|x"), "not an unsigned 64-bit decimal"))
-    rows.append(either("seq-leading-zeros", "SEQ-01", framed(b"a:007:c|x"), fields("a", 7, "c", b"x"), "a second spelling of the number"))
+    rows.append(
+        either(
+            "seq-leading-zeros",
+            "SEQ-01",
+            framed(b"a:007:c|x"),
+            fields("a", 7, "c", b"x"),
+            "a second spelling of the number",
+        )
+    )
     return rows
 
 
@@ -368,7 +523,14 @@ def numbers() -> list[Row]:
 def encodings() -> list[Row]:
     def ok(name: str, clauses: str, src: str, seq: int, chan: str, payload: bytes, key: bytes = b"") -> Row:
         body = f"{src}:{seq}:{chan}|".encode() + payload
-        return vector(name, clauses, "valid", "", fields(src, seq, chan, payload) | keyed(key), shown("wire", signed(body, key) if key else framed(body)))
+        return vector(
+            name,
+            clauses,
+            "valid",
+            "",
+            fields(src, seq, chan, payload) | keyed(key),
+            shown("wire", signed(body, key) if key else framed(body)),
+        )
 
     def bad(name: str, clauses: str, src: str, seq: int, chan: str) -> Row:
         if {"\v", "\f"} & set(src + chan):
@@ -378,7 +540,15 @@ def encodings() -> list[Row]:
 
     rows = [
         ok("base", "BODY-01 ENV-17 ENV-05 INT-16 ENV-14 ENV-01", "test", 1, "test/chan", b"hello"),
-        ok("signed", "INT-08 INT-04 INT-07 INT-01 ENV-05 ENV-15 ENV-14 INT-20", "test", 1, "test/chan", b"hello", SECRET),
+        ok(
+            "signed",
+            "INT-08 INT-04 INT-07 INT-01 ENV-05 ENV-15 ENV-14 INT-20",
+            "test",
+            1,
+            "test/chan",
+            b"hello",
+            SECRET,
+        ),
         ok("signed-odd-bytes", "INT-03 INT-20", "s", 1, "c", b" a\r\n\0\xff  \r\n", SECRET),
         ok("empty-payload", "BODY-06 ENV-18", "a", 1, "c", b""),
         ok("multibyte-payload", "ENV-10 ENV-18", "a", 1, "c", "\u20ac\U0001f600\u00e9".encode()),
@@ -403,7 +573,9 @@ def encodings() -> list[Row]:
     rows += [bad(f"src-{name}", "SRC-03", f"a{char}b", 1, "c") for name, char in WHITE.items()]
     rows += [bad(f"chan-{name}", "CHN-03", "a", 1, f"c{char}d") for name, char in WHITE.items()]
     rows += [ok(f"seq-{n}", "SEQ-07 SEQ-01", "a", n, "c", b"x") for n in (0, 10, 2**32, 2**53 + 1, 2**63, TOP)]
-    edges = [body - 6 for edge in (10, 100, 1000) for body in (edge - 1, edge, edge + 1)]  # the header `a:1:c|` is 6 bytes
+    edges = [
+        body - 6 for edge in (10, 100, 1000) for body in (edge - 1, edge, edge + 1)
+    ]  # the header `a:1:c|` is 6 bytes
     rows += [ok(f"body-of-{size + 6}", "ENV-18 ENV-10", "a", 1, "c", b"x" * size) for size in (1, *edges)]
     return rows
 
@@ -458,12 +630,33 @@ def addressing() -> list[Row]:
     for number, (clause, name, target, match) in enumerate(SHEET, 1):
         assert means(name, target) is match, (name, target)
         comment = f"{name} {'takes' if match else 'leaves'} !{target}"
-        rows.append(vector(f"sheet-{number}", clause, "valid", comment, {"target": target, "names": [name]}, {"matches": [name] if match else [], "open": []}))
+        rows.append(
+            vector(
+                f"sheet-{number}",
+                clause,
+                "valid",
+                comment,
+                {"target": target, "names": [name]},
+                {"matches": [name] if match else [], "open": []},
+            )
+        )
     for number, target in enumerate(TARGETS, 1):
         names = [n for n in NAMES if n.isascii()]
         verdicts = {name: means(name, target) for name in names}
-        wanted = {"matches": [n for n, v in verdicts.items() if v], "open": [n for n, v in verdicts.items() if v is None]}
-        rows.append(vector(f"pool-{number}", clause_of(target), "valid", f"!{target} over the pool of names", {"target": target, "names": names}, wanted))
+        wanted = {
+            "matches": [n for n, v in verdicts.items() if v],
+            "open": [n for n, v in verdicts.items() if v is None],
+        }
+        rows.append(
+            vector(
+                f"pool-{number}",
+                clause_of(target),
+                "valid",
+                f"!{target} over the pool of names",
+                {"target": target, "names": names},
+                wanted,
+            )
+        )
     return rows
 
 
@@ -484,7 +677,9 @@ def trackers() -> list[Row]:
     def trace(name: str, clauses: str, seqs: list[int], marks: str, sanity: int = 0) -> Row:
         assert len(seqs) == len(marks), name
         given: Row = {"seqs": [str(seq) for seq in seqs]} | ({"sanity": sanity} if sanity else {})
-        return vector(name, clauses, "valid", "D is delivered, - is dropped", given, {"marks": marks}, "sanity" if sanity else "")
+        return vector(
+            name, clauses, "valid", "D is delivered, - is dropped", given, {"marks": marks}, "sanity" if sanity else ""
+        )
 
     return [
         trace("sheet-reordered", "DUP-02 DUP-01", [5, 7, 6, 8], "DD-D", 1000),
@@ -527,7 +722,19 @@ EXAMPLES = [  # line, what it is, declared len, body (the printed line break bet
     (568, "minimal", 24, "sensor7:1:temperature|72.4F"),
     (734, "socat publisher", 21, "test:1:test/chan|hello"),
 ]  # fmt: skip
-DIFFS = {502: 0, 516: 0, 521: -3, 530: -1, 535: 9, 542: 1, 551: 1, 558: 1, 563: 1, 568: 3, 734: 1}  # sheet 2a: actual - declared
+DIFFS = {
+    502: 0,
+    516: 0,
+    521: -3,
+    530: -1,
+    535: 9,
+    542: 1,
+    551: 1,
+    558: 1,
+    563: 1,
+    568: 3,
+    734: 1,
+}  # sheet 2a: actual - declared
 
 
 def examples() -> list[Row]:
@@ -538,17 +745,53 @@ def examples() -> list[Row]:
         lengths: Row = {"line": line, "declared": declared, "actual": len(body)}
         printed = f"BCCN1[{declared}]".encode() + body
         if declared == len(body):
-            rows.append(vector(f"l{line}", "BODY-01 ENV-16 INT-18", "valid", f"{what}, as printed", shown("wire", printed) | lengths, parsed(body)))
+            rows.append(
+                vector(
+                    f"l{line}",
+                    "BODY-01 ENV-16 INT-18",
+                    "valid",
+                    f"{what}, as printed",
+                    shown("wire", printed) | lengths,
+                    parsed(body),
+                )
+            )
         else:
             why = f"{what}, as printed: the specification's own example declares {declared} bytes and has {len(body)}"
             rows.append(vector(f"l{line}-as-printed", "ENV-08", "invalid", why, shown("wire", printed) | lengths, {}))
             corrected = lengths | {"declared": len(body)}
-            rows.append(vector(f"l{line}-corrected", "BODY-01 ENV-08 INT-18", "valid", f"{what}, with the right len", shown("wire", framed(body)) | corrected, parsed(body)))
+            rows.append(
+                vector(
+                    f"l{line}-corrected",
+                    "BODY-01 ENV-08 INT-18",
+                    "valid",
+                    f"{what}, with the right len",
+                    shown("wire", framed(body)) | corrected,
+                    parsed(body),
+                )
+            )
     body = EXAMPLES[0][3].encode()
     placeholder = framed(body, ":hmac=a1b2c3d4e5f60718")
     why = "with HMAC, as printed: the len is right, the tag a placeholder for which no key is given"
-    rows.append(vector("l507-without-key", "INT-18", "acceptable", f"{why}; {FREE}, never as authenticated", shown("wire", placeholder) | {"line": 507, "declared": 98, "actual": 98}, parsed(body)))
-    rows.append(vector("l507-with-key", "INT-09", "invalid", why, shown("wire", placeholder) | keyed(SECRET) | {"line": 507, "declared": 98, "actual": 98}, {}))
+    rows.append(
+        vector(
+            "l507-without-key",
+            "INT-18",
+            "acceptable",
+            f"{why}; {FREE}, never as authenticated",
+            shown("wire", placeholder) | {"line": 507, "declared": 98, "actual": 98},
+            parsed(body),
+        )
+    )
+    rows.append(
+        vector(
+            "l507-with-key",
+            "INT-09",
+            "invalid",
+            why,
+            shown("wire", placeholder) | keyed(SECRET) | {"line": 507, "declared": 98, "actual": 98},
+            {},
+        )
+    )
     return rows
 
 
@@ -570,7 +813,13 @@ FILES = {
 
 def main() -> None:
     for group, (rows, source, derivation, notes) in FILES.items():
-        file = {"protocol": "bccn", "group": group, "provenance": {"source": source, "derivation": derivation}, "notes": notes, "vectors": rows()}
+        file = {
+            "protocol": "bccn",
+            "group": group,
+            "provenance": {"source": source, "derivation": derivation},
+            "notes": notes,
+            "vectors": rows(),
+        }
         (HERE / f"{group}.json").write_text(json.dumps(file, indent=1) + "\n")
 
 

@@ -121,6 +121,7 @@ class NodeWatch(Watch[Any]):
         self.segment.fenced()
         await self._hear_the_wire()
         await self.settle()
+        self.oracle.quiesce()  # the sentinel has shown that everything was read
 
     async def _hear_the_wire(self) -> None:
         """What the node broadcast; polled while it owes a datagram."""
