@@ -85,7 +85,7 @@ def _plot(title: str, unit: str, series: dict[str, list[tuple[str, float, str]]]
 def _range(values: list[float], ceiling: float | None) -> tuple[float, float]:
     """Rates hang from 100 %, times stand on 0; a flat line still gets room."""
     if ceiling is not None:
-        return min(ceiling - 5.0, min(values, default=ceiling) - 1.0), ceiling
+        return max(0.0, min(ceiling - 5.0, min(values, default=ceiling) - 1.0)), ceiling
     return 0.0, max(1.0, 1.1 * max(values, default=1.0))
 
 
