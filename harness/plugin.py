@@ -209,8 +209,13 @@ class Judge:
             self._colour(report, results)
         if call.when == "teardown":
             report.user_properties += [(RESULT, encode(result).decode()) for result in results]
-            if (mutant := self.mutant_of(item)) and any(r.verdict in KILLS for r in results):
+            if (mutant := self.mutant_of(item)) and any(self.kills(mutant, r) for r in results):
                 self.killed.add(mutant.name)
+
+    def kills(self, mutant: Mutant, result: CaseResult) -> bool:
+        """A kill counts when the case claims the broken clause; for mutants that are tried by name, any kill does."""
+        claimed = self.config.getoption("--mutant") or set(mutant.clauses) & set(result.requirements)
+        return result.verdict in KILLS and bool(claimed)
 
     def _bare_trial(self, item: pytest.Item, case: CaseInfo) -> Trial:
         """For a case whose set-up failed before its trial was made."""
