@@ -9,8 +9,8 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
-import select
 import signal
+import time
 import uuid
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
@@ -76,11 +76,19 @@ class Child(asyncio.SubprocessProtocol):
 
     def hear_now(self, seconds: float) -> None:
         """Take what it prints within that time at once, without a turn of the event loop."""
-        if self._stdout < 0 or self.quiet.is_set() or not select.select([self._stdout], [], [], seconds)[0]:
+        if self._stdout < 0 or self.quiet.is_set():
             return
-        with contextlib.suppress(OSError):
-            if data := os.read(self._stdout, READ_SIZE):  # its end is for the transport to see
+        until = time.perf_counter() + seconds
+        while time.perf_counter() < until:
+            try:
+                data = os.read(self._stdout, READ_SIZE)
+            except BlockingIOError:
+                continue
+            except OSError:
+                return
+            if data:  # its end is for the transport to see
                 self._hear(STDOUT, data)
+            return
 
     def close_stdin(self) -> None:
         if stdin := self._stdin():

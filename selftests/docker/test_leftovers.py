@@ -34,7 +34,9 @@ asyncio.run(main())
 
 def run_until(number: signal.Signals) -> str:
     """A harness with a container, a network and a volume, ended by a signal; says the id of its run."""
-    with subprocess.Popen([sys.executable, "-c", HARNESS], stdout=subprocess.PIPE, text=True) as process:
+    # A runner in the background ignores SIGINT, and so would its children.
+    command = ["env", "--default-signal=INT", sys.executable, "-c", HARNESS]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout
         run = process.stdout.readline().strip()
         process.send_signal(number)
