@@ -31,7 +31,7 @@ class Plan:
     roles: Sequence[str] = ()
     seed: int = 0
     slow: bool = False
-    workers: int = 0
+    workers: int = 0  # 0: as many as the selection is worth
     patience: float = 5.0
     mutants: str = ""
     mutant: Sequence[str] = ()
@@ -48,6 +48,11 @@ class Plan:
             raise UsageError(f"there is no protocol {sorted(unknown)[0]!r}: use {', '.join(known)}")
         return [str(ROOT / "suites" / head) for head in sorted(heads)]
 
+    def processes(self) -> int:
+        """Whole protocols are worth a second process; a part of one is done before that has started."""
+        part = bool(self.select) and all("/" in pattern for pattern in self.select)
+        return self.workers or (1 if part else min(2, os.cpu_count() or 1))
+
     def arguments(self) -> list[str]:
         repeated = (
             ("--select", self.select),
@@ -60,7 +65,7 @@ class Plan:
         arguments += [f"{option}={value}" for option, values in repeated for value in values]
         arguments += ["--slow"] if self.slow else []
         arguments += ["--mutants", self.mutants] if self.mutants else []
-        arguments += ["-n", str(self.workers), "--dist", "loadgroup"] if self.workers > 1 else []
+        arguments += ["-n", str(self.processes()), "--dist", "loadgroup"] if self.processes() > 1 else []
         return [*arguments, *self.extra]
 
 
@@ -134,7 +139,7 @@ class Lister:
 def cases(select: Sequence[str] = ()) -> list[CaseInfo]:
     """Every case that the selection names."""
     lister = Lister()
-    code = pytest.main([*Plan(select=select).arguments(), "--collect-only"], plugins=[lister])
+    code = pytest.main([*Plan(select=select, workers=1).arguments(), "--collect-only"], plugins=[lister])
     if code not in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED):
         raise HarnessError(f"the suites cannot be collected:\n{lister.heard.getvalue()[-3000:]}")
     return lister.cases

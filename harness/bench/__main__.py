@@ -79,7 +79,7 @@ def pipe_rate() -> float:
 def check_cost(protocol: str, folder: Path) -> tuple[int, float, float]:
     """Cases, wall seconds and the share of them in which this process waited, of a whole check of the reference."""
     before, began = resource.getrusage(resource.RUSAGE_SELF), time.perf_counter()
-    checked = check_target(Plan(select=[protocol]), folder, [])
+    checked = check_target(Plan(select=[protocol], workers=1), folder, [])
     wall = time.perf_counter() - began
     after = resource.getrusage(resource.RUSAGE_SELF)
     busy = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime

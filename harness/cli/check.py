@@ -22,7 +22,7 @@ def check(
     ] = "reference",
     option: Annotated[list[str] | None, typer.Option(help="KEY=VALUE: configuration of a remote target")] = None,
     seed: Annotated[int, typer.Option(help="seed of everything random in the cases")] = 0,
-    workers: Annotated[int, typer.Option("-n", "--workers", help="processes that run cases")] = 1,
+    workers: Annotated[int, typer.Option("-n", "--workers", help="processes that run cases; 0: choose")] = 0,
     slow: Annotated[bool, typer.Option(help="real-time timers and more examples")] = False,
     patience: Annotated[float, typer.Option(help="seconds that something which must come may take")] = 5.0,
     runs: Annotated[Path, typer.Option(help="where runs are kept")] = Path("runs"),

@@ -52,8 +52,30 @@ class Child(asyncio.SubprocessProtocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast(asyncio.SubprocessTransport, transport)
-        if (stdout := self._transport.get_pipe_transport(STDOUT)) is not None:
-            self._stdout = stdout.get_extra_info("pipe").fileno()
+        stdout = cast(asyncio.ReadTransport, self._transport.get_pipe_transport(STDOUT))
+        # Read here, not by the transport: that passes data on a turn of the loop later, so two readers would swap lines.
+        stdout.pause_reading()
+        self._stdout = stdout.get_extra_info("pipe").fileno()
+        asyncio.get_running_loop().add_reader(self._stdout, self._read)
+
+    def _read(self) -> bool:
+        """Take what is there to read; False when there is nothing yet."""
+        try:
+            data = os.read(self._stdout, READ_SIZE)
+        except BlockingIOError:
+            return False
+        if data:
+            self._hear(STDOUT, data)
+        else:
+            self._give_back()
+        return True
+
+    def _give_back(self) -> None:
+        """The end of stdout is for the transport to see, and to tell."""
+        asyncio.get_running_loop().remove_reader(self._stdout)
+        self._stdout = -1
+        assert self._transport, "connected before anything is read"
+        cast(asyncio.ReadTransport, self._transport.get_pipe_transport(STDOUT)).resume_reading()
 
     def pipe_data_received(self, fd: int, data: bytes) -> None:
         self._hear(fd, data)
@@ -76,19 +98,10 @@ class Child(asyncio.SubprocessProtocol):
 
     def hear_now(self, seconds: float) -> None:
         """Take what it prints within that time at once, without a turn of the event loop."""
-        if self._stdout < 0 or self.quiet.is_set():
-            return
         until = time.perf_counter() + seconds
-        while time.perf_counter() < until:
-            try:
-                data = os.read(self._stdout, READ_SIZE)
-            except BlockingIOError:
-                continue
-            except OSError:
+        while self._stdout >= 0 and time.perf_counter() < until:
+            if self._read():
                 return
-            if data:  # its end is for the transport to see
-                self._hear(STDOUT, data)
-            return
 
     def close_stdin(self) -> None:
         if stdin := self._stdin():
@@ -131,6 +144,8 @@ class Child(asyncio.SubprocessProtocol):
         self.kill()
         await asyncio.wait({self.exited})
         self.kill_escaped()
+        if self._stdout >= 0:
+            self._give_back()
         if self._transport:
             self._transport.close()
 
