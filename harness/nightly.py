@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
 from rich.console import Console
-from rich.table import Table
+from rich.table import Column, Table
 
 from harness.checking import Checked, check_target
 from harness.errors import TouchstoneError
@@ -44,11 +45,10 @@ def report(runs: Sequence[str], out: Path, master: str | None = None) -> int:
 
 def summary(done: dict[str, Checked | TouchstoneError]) -> Table:
     """One line per target."""
-    table = Table("target", *(verdict.value for verdict in Verdict), "run")
-    for name, checked in done.items():
-        if isinstance(checked, TouchstoneError):
-            table.add_row(name, *("-" for _ in Verdict), "not reached")
-            continue
-        counts = [sum(r.verdict is verdict for r in checked.results) for verdict in Verdict]
-        table.add_row(name, *(str(count) if count else "" for count in counts), str(checked.folder))
+    counts = {n: Counter(r.verdict for r in c.results) for n, c in done.items() if isinstance(c, Checked)}
+    seen = [verdict for verdict in Verdict if any(count[verdict] for count in counts.values())]
+    table = Table(Column("target", no_wrap=True), *(verdict.value for verdict in seen))
+    for name in done:
+        cells = [str(counts[name][verdict] or "") for verdict in seen] if name in counts else ["not reached"]
+        table.add_row(name, *cells)
     return table
