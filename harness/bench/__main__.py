@@ -86,6 +86,17 @@ def check_cost(protocol: str, folder: Path) -> tuple[int, float, float]:
     return len(checked.results), wall, max(0.0, 1 - busy / wall)
 
 
+def reach_cost(protocol: str, folder: Path) -> None:
+    """The same cases through a pipe and through a container, one after the other."""
+    walls = {}
+    for target in ("reference-process", "reference-docker"):
+        began = time.perf_counter()
+        check_target(Plan(target=target, select=[protocol], workers=1), folder, [])
+        walls[target] = time.perf_counter() - began
+    process, docker = walls.values()
+    print(f"{protocol} by process {process:.1f} s, by docker {docker:.1f} s: {docker / process:.2f} of it")
+
+
 def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -103,9 +114,12 @@ def main() -> None:
         print(f"null shim over stdio       {shim:10,.0f} vector cases/s")
         print(f"bare lock-step pipe        {pipe:10,.0f} round trips/s")
         print(f"shim / pipe                {shim / pipe:10.2f}")
-        for protocol in sys.argv[1:]:
+        for protocol in [word for word in sys.argv[1:] if word != "--docker"]:
             cases, wall, asleep = check_cost(protocol, folder)
             print(f"check {protocol:20} {cases:10,} cases in {wall:.1f} s, {asleep:.1%} of it waiting")
+
+            if "--docker" in sys.argv:
+                reach_cost(protocol, folder)
 
 
 if __name__ == "__main__":
