@@ -177,11 +177,16 @@ class Bus:
         self.tokens: tuple[str, ...] = tuple(told) if isinstance(told, list | tuple) else (str(told),)
         self.peers: list[Peer] = []
 
-    async def connect(self, label: str = "") -> Peer:
+    async def connect(self, label: str = "", headers: dict[str, str] | None = None) -> Peer:
         """A connection that has said nothing yet."""
         try:
             websocket = await connect(
-                self.instance.address, compression=None, ping_interval=None, max_size=None, close_timeout=1
+                self.instance.address,
+                additional_headers=headers,
+                compression=None,
+                ping_interval=None,
+                max_size=None,
+                close_timeout=1,
             )
         except (OSError, InvalidHandshake, InvalidMessage, TimeoutError) as error:
             raise TargetCrashed(f"no WebSocket connection to {self.instance.address}: {error}") from None

@@ -6,7 +6,7 @@ import json
 
 from harness.cases import axis, clauses
 from harness.trial import Trial
-from reference_impl.peerbus.frames import Ack, Deliver, Frame, Peers
+from reference_impl.peerbus.frames import Ack, Deliver, Frame, Peers, Register
 from suites.peerbus.bus import Bus, PrivateBus, codec, message, unique
 
 TELLS_NOTHING = (1000, 1005, 1006)
@@ -148,8 +148,13 @@ async def test_second_register_is_ignored(bus: Bus, trial: Trial, again: dict[st
 
 @clauses("PB-6-06")
 async def test_token_counts_in_the_register_only(bus: Bus) -> None:
-    """No header or query carries authority: a bare dial and the frame's token are enough."""
-    await bus.register()
+    """A header carries no authority: a wrong token there is no obstacle, a right one no help."""
+    wrong_outside = await bus.connect(headers={"Authorization": "Bearer wrong"})
+    await wrong_outside.send(Register(bus.tokens[0], unique("n")))
+    await wrong_outside.expect(Peers)
+    wrong_inside = await bus.connect(headers={"Authorization": f"Bearer {bus.tokens[0]}"})
+    await wrong_inside.send(Register("wrong", unique("n")))
+    await wrong_inside.expect_closed()
 
 
 @clauses("PB-2.1-05", "PB-3-23")

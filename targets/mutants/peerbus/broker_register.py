@@ -117,6 +117,18 @@ class KnowsOneTokenOnly(BrokerMachine):
         return token == min(self.tokens)
 
 
+@broken("PB-6-06")
+class TrustsTheHeader(Broker):
+    """Takes the token of an Authorization header before the register's own."""
+
+    def turn(self, channel: Channel, event: object) -> None:
+        if isinstance(event, Register):
+            request = self._lines[channel]._websocket.request
+            header = request.headers.get("Authorization", "") if request else ""
+            event = replace(event, token=header.removeprefix("Bearer ") or event.token)
+        super().turn(channel, event)
+
+
 @broken("PB-2.1-13")
 class ClosesWithoutAReason(BrokerMachine):
     """Rejects with close code 1000."""
