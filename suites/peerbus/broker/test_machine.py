@@ -175,7 +175,7 @@ class Peerbus(LoopMachine):
         channel = self.pick(data, "sender")
         recipient = self.names[to] if to < 4 else "nobody"
         id = data.draw(st.sampled_from(self.keys), label="id") if again and self.keys else unique("m")
-        self._remember(id, recipient)
+        self._remember(id)
         self._say(channel, message(self.watch.registered[channel], recipient, body, id))
 
     @precondition(lambda self: self.watch.registered)
@@ -186,7 +186,7 @@ class Peerbus(LoopMachine):
         id = data.draw(st.sampled_from(self.keys), label="id") if again and self.keys else unique("b")
         id = id.split("|")[0]
         for name in self.names:
-            self._remember(f"{id}|{name}", name)
+            self._remember(f"{id}|{name}")
         self._say(channel, message(sender, "*", body, id))
 
     @precondition(lambda self: self.watch.registered)
@@ -264,7 +264,7 @@ class Peerbus(LoopMachine):
         finally:
             await self.watch.bus.close()
 
-    def _remember(self, key: str, recipient: str) -> None:
+    def _remember(self, key: str) -> None:
         if key not in self.keys:
             self.keys.append(key)
 

@@ -9,7 +9,7 @@ from harness.trial import Trial
 from suites.peerbus.bus import Bus, Peer, codec, message, unique
 
 
-async def assert_dropped(bus: Bus, sender: Peer, receiver: Peer, text: str, clause: str) -> None:
+async def assert_dropped(sender: Peer, receiver: Peer, text: str, clause: str) -> None:
     """Nothing arrives but the sentinel sent behind it, and the session goes on."""
     await sender.text(text)
     sentinel = message(sender.name, receiver.name)
@@ -93,7 +93,7 @@ async def test_duplicate_id_after_its_ack_is_a_no_op(bus: Bus) -> None:
     await receiver.expect_delivery(first)
     await receiver.ack(first.id)
     await receiver.fence()
-    await assert_dropped(bus, sender, receiver, codec.encode(first).decode(), "PB-3-26")
+    await assert_dropped(sender, receiver, codec.encode(first).decode(), "PB-3-26")
 
 
 @clauses("PB-3-17")
@@ -101,7 +101,7 @@ async def test_duplicate_id_after_its_ack_is_a_no_op(bus: Bus) -> None:
 async def test_envelope_without_id_is_dropped(bus: Bus, id: str | None) -> None:
     """No id, no message."""
     sender, receiver = await bus.peer(), await bus.peer()
-    await assert_dropped(bus, sender, receiver, altered(sender, receiver, id=id), "PB-3-17")
+    await assert_dropped(sender, receiver, altered(sender, receiver, id=id), "PB-3-17")
 
 
 @clauses("PB-3-18")
@@ -109,7 +109,7 @@ async def test_envelope_without_id_is_dropped(bus: Bus, id: str | None) -> None:
 async def test_envelope_without_to_is_dropped(bus: Bus, to: str | None) -> None:
     """No recipient, no message."""
     sender, receiver = await bus.peer(), await bus.peer()
-    await assert_dropped(bus, sender, receiver, altered(sender, receiver, to=to), "PB-3-18")
+    await assert_dropped(sender, receiver, altered(sender, receiver, to=to), "PB-3-18")
 
 
 @clauses("PB-3-19")
@@ -130,7 +130,7 @@ async def test_envelope_without_to_is_dropped(bus: Bus, to: str | None) -> None:
 async def test_unparsable_frame_does_not_end_the_session(bus: Bus, text: str) -> None:
     """Garbage on a registered connection is dropped; the connection lives on."""
     sender, receiver = await bus.peer(), await bus.peer()
-    await assert_dropped(bus, sender, receiver, text, "PB-3-19")
+    await assert_dropped(sender, receiver, text, "PB-3-19")
 
 
 @clauses("PB-3-14", "PB-2-03")
@@ -175,7 +175,7 @@ async def test_kind_and_to_that_disagree_are_dropped(bus: Bus, pair: tuple[str, 
     sender, receiver = await bus.peer(), await bus.peer()
     to, kind = pair
     text = altered(sender, receiver, to=to or receiver.name, kind=kind)
-    await assert_dropped(bus, sender, receiver, text, "PB-3-09")
+    await assert_dropped(sender, receiver, text, "PB-3-09")
 
 
 @clauses("PB-3-09")
