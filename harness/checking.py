@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -34,9 +34,7 @@ class Checked:
     results: list[CaseResult]
 
 
-def check_target(
-    plan: Plan, runs: Path, subscribers: Sequence[Subscriber], on_run: Callable[[Path], None] = lambda folder: None
-) -> Checked:
+def check_target(plan: Plan, runs: Path, subscribers: Sequence[Subscriber]) -> Checked:
     """Check one target and report to the subscribers."""
     options = parsed_options(plan.options)
     target = resolve(plan.target, options)
@@ -45,7 +43,6 @@ def check_target(
     recorder = Recorder("check", [identity(target, hello)], touched(plan), plan.seed, runs)
     recorder.subscribe(StreamWriter(recorder.folder), Capsules(recorder.folder, plan.target, options, plan.slow))
     recorder.subscribe(*subscribers)
-    on_run(recorder.folder)
     run(plan, recorder)
     code = recorder.finish([] if plan.select else recorder.stale(target))
     return Checked(recorder.run_id, recorder.folder, code, recorder.results)

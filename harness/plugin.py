@@ -134,7 +134,6 @@ class Judge:
         self.config = config
         self.recorder: Recorder | None = None
         self.killed: set[str] = set()
-        self.planned = 0
         self._mutants = mutants_of(config.getoption("--mutants")) if config.getoption("--mutants") else {}
 
     # -- selection ------------------------------------------------------------------------------------------------
@@ -163,7 +162,6 @@ class Judge:
                 item.add_marker(pytest.mark.xdist_group(mutant.name))
             (kept if self.wanted(item, case) else left).append(item)
         items[:] = kept
-        self.planned = len(kept)
         config.hook.pytest_deselected(items=left)
 
     def wanted(self, item: pytest.Item, case: CaseInfo) -> bool:

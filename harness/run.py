@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +35,6 @@ class Plan:
     patience: float = 5.0
     mutants: str = ""
     mutant: Sequence[str] = ()
-    extra: Sequence[str] = field(default_factory=tuple)
 
     def folders(self) -> list[str]:
         """The suites that the selection can touch."""
@@ -66,7 +65,7 @@ class Plan:
         arguments += ["--slow"] if self.slow else []
         arguments += ["--mutants", self.mutants] if self.mutants else []
         arguments += ["-n", str(self.processes()), "--dist", "loadgroup"] if self.processes() > 1 else []
-        return [*arguments, *self.extra]
+        return arguments
 
 
 class Conductor:
