@@ -37,6 +37,7 @@ class Plan:
     cases: int = 20  # per protocol and check run
     repetitions: int = 25  # of each lossy cell
     planted: int = 3  # of each kind of change
+    outage: bool = True  # in the middle of the history one implementation cannot be started for a night
 
 
 @dataclasses.dataclass
@@ -64,7 +65,7 @@ class History:
         self._bad_nights: dict[Cell, set[int]] = {}
         self._plant_changes()
         self._plant_culprits()
-        self._outage = (plan.implementations[-1], plan.nights // 2)
+        self._outage = (plan.implementations[-1], plan.nights // 2) if plan.outage else ("", -1)
 
     def write(self, folder: Path, nights: range | None = None) -> Truth:
         for night in nights if nights is not None else range(self.plan.nights):

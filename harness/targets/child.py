@@ -43,7 +43,7 @@ class Child(asyncio.SubprocessProtocol):
     def __init__(self, hear: Hear, mark: str) -> None:
         self._hear, self._mark = hear, mark
         self._transport: asyncio.SubprocessTransport | None = None
-        self._killed = False
+        self._killed = self._stdin_closed = False
         self._stdout = -1
         self.exited: asyncio.Future[int] = asyncio.get_running_loop().create_future()
         self.quiet = asyncio.Event()
@@ -92,8 +92,8 @@ class Child(asyncio.SubprocessProtocol):
     # -- what a session calls -------------------------------------------------------------------------------------
 
     def write(self, data: bytes) -> None:
-        """Queue bytes for its stdin. A target that does not read them answers nothing, and that is what is noticed."""
-        if stdin := self._stdin():
+        """Queue bytes for its stdin, until that is closed. A target that does not read them answers nothing: that is noticed."""
+        if (stdin := self._stdin()) and not self._stdin_closed:
             stdin.write(data)
 
     def hear_now(self, seconds: float) -> None:
@@ -105,6 +105,7 @@ class Child(asyncio.SubprocessProtocol):
 
     def close_stdin(self) -> None:
         if stdin := self._stdin():
+            self._stdin_closed = True
             stdin.close()
 
     def _stdin(self) -> Any:

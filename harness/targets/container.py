@@ -97,13 +97,14 @@ class Container(Child, asyncio.Protocol):
 
     # -- what a session calls -------------------------------------------------------------------------------------
 
-    def write(self, data: bytes) -> None:
-        if self._stream and not self._stream.is_closing():
-            self._stream.write(data)
+    def _stdin(self) -> asyncio.Transport | None:
+        return self._stream if self._stream and not self._stream.is_closing() else None
 
     def close_stdin(self) -> None:
-        if self._stream and not self._stream.is_closing():
-            self._stream.write_eof()
+        """Half of the stream: what it still says is heard."""
+        if (stream := self._stdin()) and not self._stdin_closed:
+            self._stdin_closed = True
+            stream.write_eof()
 
     def terminate(self) -> None:
         if not self._killed and not self.exited.done():

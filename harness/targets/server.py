@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import re
-import socket
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -13,6 +12,7 @@ from typing import Any
 from harness.errors import TargetCrashed, TargetTimeout, TargetUnsupported, Unavailable
 from harness.shim import Hello
 from harness.targets.child import GRACE_S, Child, Hear, Kept, how_it_ended, spawn
+from harness.targets.ports import reserved_port
 from harness.targets.session import Instance, Reach, Session
 
 READY_POLL_S = 0.01
@@ -69,16 +69,16 @@ class ServerSession(Session):
         spec = self._specs.get(role)
         if spec is None:
             raise TargetUnsupported(f"role {role}")
-        port = free_port()
-        holes = {"port": str(port), **{key: as_text(value) for key, value in config.items()}}
-        instance = Instance(self, f"s{port}", role, {"address": filled(spec.address, holes), "port": port})
-        self._running[instance.id] = running = await self._run(spec, holes)
-        self.instances[instance.id] = instance
-        try:
-            await self._until_ready(running, spec, port)
-        except BaseException:
-            await self.stop(instance)
-            raise
+        with reserved_port() as port:
+            holes = {"port": str(port), **{key: as_text(value) for key, value in config.items()}}
+            instance = Instance(self, f"s{port}", role, {"address": filled(spec.address, holes), "port": port})
+            self._running[instance.id] = running = await self._run(spec, holes)
+            self.instances[instance.id] = instance
+            try:
+                await self._until_ready(running, spec, port)
+            except BaseException:
+                await self.stop(instance)
+                raise
         running.child.exited.add_done_callback(lambda code: self._exited(instance, code.result()))
         return instance
 
@@ -160,15 +160,6 @@ class Server(Reach):
 
     def session(self) -> ServerSession:
         return ServerSession(*self._arguments)
-
-
-def free_port() -> int:
-    """A port nobody listens on now; SO_REUSEADDR lets the target bind it at once."""
-    with socket.socket() as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
 
 
 async def until_accepted(host: str, port: int) -> bool:

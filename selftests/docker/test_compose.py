@@ -15,7 +15,7 @@ import pytest
 
 from harness.run import ROOT
 from harness.targets import Target
-from harness.targets.server import free_port
+from harness.targets.ports import free_port
 
 PATIENCE_S = 30
 

@@ -20,6 +20,7 @@ BASE = Plan(
     implementations=("reference", "heron", "osprey", "kestrel", "merlin", "harrier"),
     protocols=("peerbus", "sbp", "bccn", "frog", "trueseal"),
     planted=0,
+    outage=False,
 )
 
 

@@ -84,6 +84,7 @@ class ClientWatch(Watch[Any]):
         self.answered: set[str] = set()
         self.held: list[str] = []  # ids that the host has not consumed
         self.question: asyncio.Task[None] | None = None
+        self._asking: set[asyncio.Task[None]] = set()  # also questions whose connection is gone
         adapter.broker.on_link = self.arrived
         adapter.on_message = lambda message: self.heard(HOST, message)
         adapter.on_status = self.status
@@ -184,6 +185,8 @@ class ClientWatch(Watch[Any]):
         self.told(HOST, PeersRequest())
         asking = self._asked(self.adapter.peers(self.link), lambda names: PeersListed(tuple(names)), "peers")
         self.question = asyncio.create_task(asking)
+        self._asking.add(self.question)
+        self.question.add_done_callback(self._asking.discard)
         await self.settle()
 
     async def _asked(self, operation: Awaitable[Any], answer: Callable[[Any], object], what: str) -> None:
@@ -207,6 +210,11 @@ class ClientWatch(Watch[Any]):
         while self.held:
             await self.consume(self.held[0])
         await self.fence()
+
+    async def close(self) -> None:
+        await self.adapter.close()
+        for task in self._asking:  # a client that has stopped need not answer
+            task.cancel()
 
 
 class Client(LoopMachine):
@@ -356,7 +364,7 @@ class Client(LoopMachine):
             if self.watch.link and not self.failed:
                 await self.watch.end()
         finally:
-            await self.watch.adapter.close()
+            await self.watch.close()
 
     def _mail(self, data: st.DataObject) -> Envelope:
         return data.draw(st.integers(0, len(self.mails) - 1).map(lambda at: self.mails[at]), label="message")
