@@ -18,7 +18,7 @@ from harness.record import Recorder
 from harness.results import CaseResult, Verdict, decode, encode
 from harness.stream import now
 from harness.targets import Target, resolve
-from harness.trial import Trial
+from harness.trial import Trial, crowding
 
 SHRINK_S = 10
 """A smaller example is worth this long to someone who waits for a verdict; Hypothesis would take five minutes."""
@@ -104,7 +104,7 @@ def trial(request: pytest.FixtureRequest, target: Target) -> Trial:
         target,
         seed=config.getoption("--seed"),
         slow=config.getoption("--slow"),
-        patience_s=config.getoption("--patience"),
+        patience_s=config.getoption("--patience") * crowding(),
     )
     request.node.stash[TRIAL] = made
     return made

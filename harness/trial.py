@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from dataclasses import dataclass, field
 from typing import Any
@@ -15,6 +16,17 @@ MOST_ENTRIES = 2_000
 
 MOST_TEXT, MOST_RAW = 600, 512
 """Characters and bytes kept of one entry."""
+
+MOST_CROWDED = 4.0
+"""How many times longer a busy machine makes us wait: a target that hangs must still end in minutes."""
+
+
+def crowding() -> float:
+    """How many times longer than usual things take here: runnable tasks per processor, and never less than 1.
+
+    A conforming target on a machine with ten things to do is slow, not wrong.
+    """
+    return min(MOST_CROWDED, max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1)))
 
 
 class Broken(AssertionError):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 
 from harness import verdicts
@@ -21,7 +23,7 @@ from harness.results import TargetInfo, Verdict
 from harness.shim import Shim
 from harness.targets import Target
 from harness.targets.inprocess import InProcess
-from harness.trial import Broken, Trial
+from harness.trial import MOST_CROWDED, Broken, Trial, crowding
 from harness.verdicts import judge
 
 CATALOGUE = {
@@ -109,3 +111,11 @@ def test_what_a_case_wrote_down_is_its_verdict_when_nothing_is_raised(attempt: T
     attempt.warn("SHOULD-1", "slow")
     attempt.info("more")
     assert judge(attempt, None) == (Verdict.WARN, None, "SHOULD-1: slow")
+
+
+@pytest.mark.parametrize(("load", "factor"), [(0.0, 1.0), (4.0, 1.0), (12.0, 3.0), (400.0, MOST_CROWDED)])
+def test_a_crowded_machine_is_given_more_time(load: float, factor: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Slowness that the machine explains is no fault of the target; the wait stays bounded."""
+    monkeypatch.setattr(os, "cpu_count", lambda: 4)
+    monkeypatch.setattr(os, "getloadavg", lambda: (load, 0.0, 0.0))
+    assert crowding() == factor
