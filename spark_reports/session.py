@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import msgspec
 from py4j.protocol import Py4JJavaError
@@ -99,8 +99,8 @@ def build_session(master: str | None = None, settings: dict[str, str] | None = N
             raise
         except Exception as error:
             noise.seek(0)
-            said = noise.read(4000).decode(errors="replace").strip().splitlines()
-            reason = said[-1] if said and "JAVA_GATEWAY_EXITED" in str(error) else first_sentence(error)
+            said = noise.read().decode(errors="replace") if "JAVA_GATEWAY_EXITED" in str(error) else ""
+            reason = _last_words(said) or first_sentence(error)
             raise Unavailable(f"Spark could not be started on {chosen or 'the submitted master'}: {reason}.") from error
 
 
@@ -140,8 +140,17 @@ def local_frame(spark: SparkSession, rows: Sequence[Mapping[str, Any]], schema: 
     return spark.range(1).select(F.inline(F.from_json(text, T.ArrayType(schema))))
 
 
-def _start_jvm(conf: SparkConf, noise) -> object:
+def _last_words(printed: str) -> str:
+    """Why a JVM ended: its root cause where it printed a stack trace, else its last line."""
+    lines = [line.strip() for line in printed.splitlines() if line.strip() and not line.startswith("\t")]
+    causes = [line.removeprefix("Caused by: ") for line in lines if line.startswith("Caused by: ")]
+    return next(iter([*causes[-1:], *lines[-1:]]), "")
+
+
+def _start_jvm(conf: SparkConf, noise: IO[bytes]) -> object:
     os.environ["JAVA_HOME"] = str(find_java_home())
+    if _is_local(conf.get("spark.master")):  # else Spark asks for the machine's name, which may not resolve
+        os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     options = f"-Dlog4j2.configurationFile={_LOGGING.as_uri()} -XX:+UseParallelGC"
     conf.set("spark.driver.extraJavaOptions", f"{options} {conf.get('spark.driver.extraJavaOptions', '')}".strip())
     return launch_gateway(conf, {"stderr": noise})

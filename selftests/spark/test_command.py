@@ -108,6 +108,23 @@ def test_no_java_at_all_is_one_sentence(monkeypatch: pytest.MonkeyPatch, tmp_pat
     assert "\n" not in str(caught.value)
 
 
+DYING_JAVA = """#!/bin/sh
+[ "$1" != -version ] || {{ echo 'openjdk version "17.0.1"'; exit; }}
+printf 'Exception in thread "main" java.lang.Error\\n\\tat a.b(C.java)\\nCaused by: {cause}\\n\\t... 3 more\\n' >&2
+exit 1
+"""
+
+
+def test_a_jvm_that_dies_is_one_sentence_with_its_root_cause(tmp_path: Path) -> None:
+    """Not the last line of a stack trace."""
+    cause = "java.net.UnknownHostException: box: no such name"
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "java").write_text(DYING_JAVA.format(cause=cause))
+    (tmp_path / "bin" / "java").chmod(0o755)
+    done = run(str(tmp_path), "--out", str(tmp_path / "site"), JAVA_HOME=str(tmp_path))
+    assert_one_sentence(done, 2, f"Spark could not be started on local[*]: {cause}.")
+
+
 def test_little_data_gets_the_settings_for_little_data(tmp_path: Path) -> None:
     (tmp_path / "small").write_bytes(b"x")
     with (tmp_path / "large").open("wb") as file:
