@@ -70,9 +70,14 @@ def _axes(item: pytest.Function) -> dict[str, str]:
     return dict(reversed(labels.items()))
 
 
+def check_of(case: str) -> str:
+    """The check that a case belongs to: a test function, with all its axes and vectors."""
+    return case.partition("[")[0]
+
+
 def selects(pattern: str, case: str) -> bool:
-    """`peerbus`, `peerbus/broker`, a glob over case ids, or a case id itself."""
-    return case == pattern or case.startswith(pattern.rstrip("/") + "/") or _glob(pattern, case)
+    """`peerbus`, `peerbus/broker`, a check with all its axes, a case id itself, or a glob over case ids."""
+    return pattern in (case, check_of(case)) or case.startswith(pattern.rstrip("/") + "/") or _glob(pattern, case)
 
 
 def _glob(pattern: str, case: str) -> bool:

@@ -11,7 +11,7 @@ import pytest_asyncio
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis.internal.conjecture import engine
 
-from harness.cases import CaseInfo, case_of, selected
+from harness.cases import CaseInfo, case_of, check_of, selected
 from harness.judging import judge_each, result_of
 from harness.mutants import Mutant, mutants_of
 from harness.record import Recorder
@@ -47,6 +47,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--slow", action="store_true", help="run timers in real time and more examples")
     group.addoption("--mutants", default="", metavar="PROTOCOL", help="run against the protocol's mutants instead")
     group.addoption("--mutant", action="append", default=[], help="only these mutants, with every selected case")
+    group.addoption(
+        "--teeth", action="store_true", help="be done with a check that failed, not with a mutant it caught"
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -133,7 +136,7 @@ class Judge:
     def __init__(self, config: pytest.Config) -> None:
         self.config = config
         self.recorder: Recorder | None = None
-        self.killed: set[str] = set()
+        self.spent: set[str] = set()  # mutants that are caught, or checks that were seen failing
         self._mutants = mutants_of(config.getoption("--mutants")) if config.getoption("--mutants") else {}
 
     # -- selection ------------------------------------------------------------------------------------------------
@@ -158,8 +161,8 @@ class Judge:
                 kept.append(item)
                 continue
             item.stash[CASE] = case
-            if mutant := self.mutant_of(item):
-                item.add_marker(pytest.mark.xdist_group(mutant.name))
+            if self._mutants:
+                item.add_marker(pytest.mark.xdist_group(self.lot_of(item)))
             (kept if self.wanted(item, case) else left).append(item)
         items[:] = kept
         config.hook.pytest_deselected(items=left)
@@ -180,13 +183,19 @@ class Judge:
         chosen = callspec.params.get("target") if callspec else None
         return chosen if isinstance(chosen, Mutant) else None
 
+    def lot_of(self, item: pytest.Item) -> str:
+        """Items of which one kill is enough; they run in one process, one after the other."""
+        mutant, case = self.mutant_of(item), item.stash.get(CASE, None)
+        if mutant is None or case is None:
+            return ""
+        return check_of(case.id) if self.config.getoption("--teeth") else mutant.name
+
     # -- judging --------------------------------------------------------------------------------------------------
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_protocol(self, item: pytest.Item, nextitem: pytest.Item | None) -> bool | None:
-        """A mutant that is caught need not be tried again."""
-        mutant = self.mutant_of(item)
-        if mutant is None or mutant.name not in self.killed:
+        """A mutant that is caught need not be tried again; a check that has failed need not fail again."""
+        if not self._mutants or self.lot_of(item) not in self.spent:
             return None
         item.session._setupstate.teardown_exact(nextitem)  # what the item before left standing for this one
         return True
@@ -208,7 +217,7 @@ class Judge:
         if call.when == "teardown":
             report.user_properties += [(RESULT, encode(result).decode()) for result in results]
             if (mutant := self.mutant_of(item)) and any(self.kills(mutant, r) for r in results):
-                self.killed.add(mutant.name)
+                self.spent.add(self.lot_of(item))
 
     def kills(self, mutant: Mutant, result: CaseResult) -> bool:
         """A kill counts when the case claims the broken clause; for mutants that are tried by name, any kill does."""

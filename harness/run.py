@@ -35,6 +35,7 @@ class Plan:
     patience: float = 5.0
     mutants: str = ""
     mutant: Sequence[str] = ()
+    teeth: bool = False  # be done with a check that failed, not with a mutant it caught
 
     def folders(self) -> list[str]:
         """The suites that the selection can touch."""
@@ -64,6 +65,7 @@ class Plan:
         arguments += [f"{option}={value}" for option, values in repeated for value in values]
         arguments += ["--slow"] if self.slow else []
         arguments += ["--mutants", self.mutants] if self.mutants else []
+        arguments += ["--teeth"] if self.teeth else []
         arguments += ["-n", str(self.processes()), "--dist", "loadgroup"] if self.processes() > 1 else []
         return arguments
 

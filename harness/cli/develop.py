@@ -22,6 +22,7 @@ def mutants(
     machines: Annotated[
         bool, typer.Option(help="count what the oracle-driven state machines catch by themselves")
     ] = False,
+    checks: Annotated[bool, typer.Option(help="ask of every check instead whether some mutant makes it fail")] = False,
     list_: Annotated[bool, typer.Option("--list", help="only name the mutants and their faults")] = False,
     workers: Annotated[int, typer.Option("-n", "--workers", help="processes that run cases")] = 2,
     seed: Annotated[int, typer.Option(help="seed of everything random in the cases")] = 0,
@@ -35,6 +36,12 @@ def mutants(
         for mutant in mutants_of(protocol).values():
             typer.echo(f"{mutant.name}  {' '.join(mutant.clauses)}  {mutant.fault}")
         return 0
+    if checks:
+        from harness.teeth import look_for_teeth, print_teeth
+
+        teeth = look_for_teeth(protocol, runs, workers=workers, seed=seed)
+        print_teeth(protocol, teeth)
+        return 1 if teeth.toothless else 0
     bites = bite(protocol, runs, machines=machines, workers=workers, seed=seed)
     print_bites(bites)
     if json:

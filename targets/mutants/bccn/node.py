@@ -488,3 +488,11 @@ class ForkRenames(Node):
     @name.setter
     def name(self, name: str | None) -> None:
         Node.name.fset(self, name)  # type: ignore[attr-defined]
+
+
+@shelf.breaks("BCCN-CHN-09", role="node")
+class BangIsStripped(Node):
+    """Sends a topic that begins with "!" under the rest of its name."""
+
+    def send_topic(self, topic: str, payload: bytes, key: bytes = b"") -> None:
+        super().send_topic(topic.lstrip("!") or "bang", payload, key)
