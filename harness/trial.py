@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import time
 from dataclasses import dataclass, field
@@ -37,6 +38,10 @@ class Broken(AssertionError):
         self.clause, self.expected, self.observed, self.contested = clause, expected, observed, contested
 
 
+class Nothing(Broken):
+    """Nothing came where something was owed."""
+
+
 @dataclass(eq=False)
 class Trial:
     """What a case writes down while it runs."""
@@ -68,6 +73,16 @@ class Trial:
             len(raw),
         )
         self.timeline.append(entry)
+
+    async def next_of(self, queue: asyncio.Queue[Any], what: str, clause: str = "") -> Any:
+        """What comes next, within the patience; a fault or a death that waits in the queue is raised."""
+        try:
+            item = await asyncio.wait_for(queue.get(), self.patience_s)
+        except TimeoutError:
+            raise Nothing(clause or self.own_clause, what, f"nothing within {self.patience_s:g} s") from None
+        if isinstance(item, Exception):
+            raise item
+        return item
 
     def lose_patience(self) -> None:
         """The target has failed at full patience: the examples that only make that failure smaller need not wait so long."""

@@ -10,23 +10,22 @@ from __future__ import annotations
 
 import asyncio
 import base64
-import contextlib
 import json
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any, TypeVar
 
 from websockets.asyncio.server import Server, ServerConnection, serve
-from websockets.exceptions import ConnectionClosed
 from websockets.http11 import Request, Response
 
 from harness.errors import TargetError
 from harness.targets import Instance, Session
 from harness.trial import Broken, Trial
-from reference_impl.peerbus.frames import Ack, Close, Deliver, Envelope, Frame, Garbage, Peers, Register
+from reference_impl.peerbus.frames import Ack, Close, Deliver, Envelope, Frame, Peers, Register
 from reference_impl.peerbus.host import Surfaced
-from suites.peerbus.bus import SECRET, codec, message, unique
-from suites.peerbus.lint import lint, need
+from suites.peerbus.bus import SECRET, message, unique
+from suites.peerbus.line import Heard, Line
+from suites.peerbus.lint import need
 
 ROLE = "peerbus/client"
 BACKOFF_MS = 10
@@ -47,39 +46,25 @@ def spellings(secret: bytes) -> list[bytes]:
     return [secret, secret.hex().encode(), secret.hex().upper().encode(), *(text.rstrip(b"=") for text in encoded)]
 
 
-class Link:
-    """One connection of the client, from the broker's end. A reader drains it; what comes waits in `inbox` in order."""
+class Link(Line):
+    """One connection of the client under test, from the broker's end."""
+
+    other = "client"
 
     def __init__(self, broker: FakeBroker, websocket: ServerConnection, label: str) -> None:
-        self.trial, self.websocket, self.label, self.acked = broker.trial, websocket, label, broker.acked
-        self.inbox: asyncio.Queue[Frame | Close | Broken] = asyncio.Queue()
-        self.on_frame: Callable[[Link, Frame | Close | Broken], None] = lambda link, frame: link.inbox.put_nowait(frame)
+        super().__init__(broker.trial, websocket, label)
+        self.acked = broker.acked
         self.register: Register | None = None
         self.raw_register = b""
         self.asked = 0  # peers requests that the host wants and that have not come yet
         self._secret = spellings(broker.secret)
 
-    async def read(self) -> None:
-        with contextlib.suppress(ConnectionClosed):
-            async for said in self.websocket:
-                raw = said.encode() if isinstance(said, str) else said
-                self.trial.said("client", self.label, "frame", raw.decode(errors="replace"), raw)
-                self.raw_register = self.raw_register or raw  # the first frame, whatever it is
-                await self._sort(self._decoded(said, raw))
-        closed = Close(self.websocket.close_code or 1006)
-        self.trial.said("client", self.label, "close", f"close {closed.code}")
-        self.on_frame(self, closed)
+    def lint(self, message: str | bytes, raw: bytes) -> None:
+        self.raw_register = self.raw_register or raw  # the first frame, whatever it is
+        need(not any(text in raw for text in self._secret), "PB-2.1-04", "the secret never on the wire", raw)
+        super().lint(message, raw)
 
-    def _decoded(self, said: str | bytes, raw: bytes) -> Frame | Broken:
-        try:
-            need(not any(text in raw for text in self._secret), "PB-2.1-04", "the secret never on the wire", raw)
-            lint(said, "client")
-        except Broken as broken:
-            return broken
-        frame = codec.decode(raw)
-        return Broken("PB-1-03", "a peerbus frame", frame.why) if isinstance(frame, Garbage) else frame
-
-    async def _sort(self, frame: Frame | Broken) -> None:
+    async def heard(self, frame: Heard) -> None:
         """A client may ask for peers on its own account: it is answered, and no case's business."""
         match frame:
             case Register() if self.register:
@@ -90,64 +75,15 @@ class Link:
                 return await self.send(Peers((self.register.name,)))
             case Peers():
                 self.asked -= 1
-        self.on_frame(self, frame)
-
-    # -- saying ---------------------------------------------------------------------------------------------------
-
-    async def send(self, *frames: Frame) -> None:
-        for frame in frames:
-            await self.text(codec.encode(frame).decode())
+        await super().heard(frame)
 
     async def deliver(self, envelope: Envelope, key: str | None = None) -> None:
         await self.send(Deliver(envelope.id if key is None else key, envelope))
 
-    async def text(self, text: str | Iterable[str]) -> None:
-        """One text message, fragmented if it is given in pieces."""
-        whole = text if isinstance(text, str) else "".join(text := list(text))
-        self.trial.said(self.label, "client", "frame", whole, whole.encode())
-        await self._send(text)
-
-    async def binary(self, data: bytes) -> None:
-        self.trial.said(self.label, "client", "frame", f"binary {data[:60]!r}", data)
-        await self._send(data)
-
-    async def _send(self, data: Any) -> None:
-        with contextlib.suppress(ConnectionClosed):  # the inbox says that it closed
-            await self.websocket.send(data)
-
-    async def close(self, code: int = 1000) -> None:
-        self.trial.said(self.label, "client", "close", f"close {code}")
-        await self.websocket.close(code)
-
-    def cut(self, tail: bytes = b"") -> None:
-        """Drop the connection without a close frame: at once, or behind the first bytes of a message."""
-        self.trial.said(self.label, "client", "close", f"TCP dropped {tail!r}", tail)
-        if tail:
-            self.websocket.transport.write(tail)
-            self.websocket.transport.close()
-        else:
-            self.websocket.transport.abort()
-
-    # -- hearing --------------------------------------------------------------------------------------------------
-
     async def next(self, what: str = "a frame", clause: str = "", key: str = "") -> Frame | Close:
         """The next frame, or the close. One more ack of what was acked before does no harm (2.2), except of `key`."""
-        while True:
-            try:
-                frame = await asyncio.wait_for(self.inbox.get(), self.trial.patience_s)
-            except TimeoutError:
-                nothing = f"nothing within {self.trial.patience_s:g} s"
-                raise Broken(clause or self.trial.own_clause, what, nothing) from None
-            if isinstance(frame, Broken):
-                raise frame
-            if not (isinstance(frame, Ack) and frame.id in self.acked and frame.id != key):
-                return frame
-
-    async def expect(self, kind: type[T], clause: str = "") -> T:
-        """The next frame, which must be of that kind."""
-        frame = await self.next(kind.__name__, clause)
-        if not isinstance(frame, kind):
-            raise Broken(clause or self.trial.own_clause, kind.__name__, str(frame))
+        while isinstance(frame := await super().next(what, clause), Ack) and frame.id != key and frame.id in self.acked:
+            pass
         return frame
 
     async def expect_ack(self, key: str, clause: str = "") -> None:
@@ -156,9 +92,6 @@ class Link:
             clause = "PB-4-25"  # the id of a broadcast, not its copy's key
         self.trial.expect(frame == Ack(key), f"an ack of {key}", frame, clause)
         self.acked.add(key)
-
-    async def expect_closed(self, clause: str = "") -> Close:
-        return await self.expect(Close, clause)
 
 
 class FakeBroker:
@@ -336,13 +269,7 @@ class Adapter:
 
     async def message(self, clause: str = "") -> Surfaced:
         """The next message that the host gets."""
-        try:
-            got = await asyncio.wait_for(self.messages.get(), self.trial.patience_s)
-        except TimeoutError:
-            nothing = f"nothing within {self.trial.patience_s:g} s"
-            raise Broken(clause or self.trial.own_clause, "a message for the host", nothing) from None
-        if isinstance(got, TargetError):
-            raise got
+        got: Surfaced = await self.trial.next_of(self.messages, "a message for the host", clause)
         return got
 
     # -- both -----------------------------------------------------------------------------------------------------

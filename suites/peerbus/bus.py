@@ -1,29 +1,23 @@
-"""A broker under test, seen by its peers: connections that record, decode and lint everything the broker says."""
+"""A broker under test, seen by its peers."""
 
 from __future__ import annotations
 
 import asyncio
 import itertools
-from collections.abc import Callable, Iterable
-from contextlib import suppress
 from dataclasses import replace
-from typing import Any, TypeVar
 
 from websockets.asyncio.client import ClientConnection, connect
-from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidMessage
+from websockets.exceptions import InvalidHandshake, InvalidMessage
 
 from harness.errors import TargetCrashed
 from harness.targets import Instance, Session
 from harness.trial import Broken, Trial
-from reference_impl.peerbus.codec import Codec
-from reference_impl.peerbus.frames import Ack, Close, Deliver, Envelope, Frame, Garbage, Peers, Register
-from suites.peerbus.lint import lint
+from reference_impl.peerbus.frames import Ack, Close, Deliver, Envelope, Frame, Peers, Register
+from suites.peerbus.line import Heard, Line, codec
 
 TOKENS = ("token-a", "token-b")
 SECRET = b"0123456789abcdef0123456789abcdef"
-codec = Codec()
 _serial = itertools.count(1)
-T = TypeVar("T")
 
 
 def unique(prefix: str) -> str:
@@ -42,87 +36,24 @@ def signed(envelope: Envelope) -> Envelope:
     return replace(envelope, hmac=codec.signing.sign(envelope, SECRET))
 
 
-class Peer:
-    """One connection to the broker. A reader drains it all the time; what comes waits in `inbox` in order."""
+class Peer(Line):
+    """A peer's connection to the broker under test."""
+
+    other = "broker"
 
     def __init__(self, trial: Trial, websocket: ClientConnection, label: str) -> None:
-        self.trial, self.websocket, self.label, self.name = trial, websocket, label, ""
-        self.inbox: asyncio.Queue[Frame | Close | Broken] = asyncio.Queue()
-        self.on_frame: Callable[[Peer, Frame | Close | Broken], None] = lambda peer, frame: self.inbox.put_nowait(frame)
+        super().__init__(trial, websocket, label)
+        self.name = ""
         self.closed: Close | None = None
-        self._reader = asyncio.create_task(self._read())
+        self._reader = asyncio.create_task(self.read())
 
-    async def _read(self) -> None:
-        try:
-            async for message in self.websocket:
-                raw = message.encode() if isinstance(message, str) else message
-                self.trial.said("broker", self.label, "frame", raw.decode(errors="replace"), raw)
-                self.on_frame(self, self._decoded(message, raw))
-        except ConnectionClosed:
-            pass
-        self.closed = Close(self.websocket.close_code or 1006)
-        self.trial.said("broker", self.label, "close", f"close {self.closed.code} {self.websocket.close_reason or ''}")
-        self.on_frame(self, self.closed)
+    async def heard(self, frame: Heard) -> None:
+        if isinstance(frame, Close):
+            self.closed = frame
+        await super().heard(frame)
 
-    def _decoded(self, message: str | bytes, raw: bytes) -> Frame | Broken:
-        try:
-            lint(message, "broker")
-        except Broken as broken:
-            return broken
-        frame = codec.decode(raw)
-        return Broken("PB-1-03", "a peerbus frame", frame.why) if isinstance(frame, Garbage) else frame
-
-    # -- saying ---------------------------------------------------------------------------------------------------
-
-    async def send(self, *frames: Frame) -> None:
-        for frame in frames:
-            await self.text(codec.encode(frame).decode())
-
-    async def text(self, text: str | Iterable[str]) -> None:
-        """One text message, fragmented if it is given in pieces."""
-        whole = text if isinstance(text, str) else "".join(text := list(text))
-        self.trial.said(self.label, "broker", "frame", whole, whole.encode())
-        await self._send(text)
-
-    async def binary(self, data: bytes) -> None:
-        self.trial.said(self.label, "broker", "frame", f"binary {data[:60]!r}", data)
-        await self._send(data)
-
-    async def _send(self, data: Any) -> None:
-        with suppress(ConnectionClosed):  # the inbox says that it closed; whether it should have is the case's question
-            await self.websocket.send(data)
-
-    async def close(self, code: int = 1000) -> None:
-        self.trial.said(self.label, "broker", "close", f"close {code}")
-        await self.websocket.close(code)
-
-    def cut(self) -> None:
-        """Drop the connection without a close frame."""
-        self.trial.said(self.label, "broker", "close", "TCP reset")
-        self.websocket.transport.abort()
-
-    # -- hearing --------------------------------------------------------------------------------------------------
-
-    async def next(self, what: str = "a frame", clause: str = "") -> Frame | Close:
-        """The next frame, or the close."""
-        try:
-            frame = await asyncio.wait_for(self.inbox.get(), self.trial.patience_s)
-        except TimeoutError:
-            nothing = f"nothing within {self.trial.patience_s:g} s"
-            raise Broken(clause or self.trial.own_clause, what, nothing) from None
-        if isinstance(frame, Broken):
-            raise frame
-        return frame
-
-    async def expect(self, kind: type[T], clause: str = "") -> T:
-        """The next frame, which must be of that kind."""
-        frame = await self.next(kind.__name__, clause)
-        if not isinstance(frame, kind):
-            raise Broken(clause or self.trial.own_clause, kind.__name__, str(frame))
-        return frame
-
-    async def expect_closed(self, clause: str = "") -> Close:
-        return await self.expect(Close, clause)
+    def stop_reading(self) -> None:
+        self._reader.cancel()
 
     async def expect_delivery(self, envelope: Envelope, key: str | None = None, clause: str = "") -> Deliver:
         """The next frame delivers this envelope under its key, unchanged."""
@@ -222,9 +153,9 @@ class Bus:
 
     async def close(self) -> None:
         for peer in self.peers:
-            peer.on_frame = lambda peer, frame: None
+            peer.on_frame = lambda _: None
             await peer.websocket.close()
-            peer._reader.cancel()
+            peer.stop_reading()
 
 
 class PrivateBus(Bus):

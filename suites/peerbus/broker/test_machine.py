@@ -58,7 +58,7 @@ class BrokerWatch(Watch[Any]):
         self.told(channel, Opened())
         peer = self.connections[channel] = await self.bus.connect(f"c{channel}")
         waiting = [peer.inbox.get_nowait() for _ in range(peer.inbox.qsize())]
-        peer.on_frame = lambda _, frame: self.arrived(channel, frame)
+        peer.on_frame = lambda frame: self.arrived(channel, frame)
         for frame in waiting:
             self.arrived(channel, frame)
         return channel
@@ -89,7 +89,7 @@ class BrokerWatch(Watch[Any]):
     async def hang_up(self, channel: int, politely: bool) -> None:
         peer = self.connections.pop(channel)
         self.registered.pop(channel, None)
-        peer.on_frame = lambda _, __: None
+        peer.on_frame = lambda _: None
         self.told(channel, Close(1000 if politely else 1006))
         await (peer.close() if politely else asyncio.to_thread(peer.cut))
         await self.until_certain()
@@ -107,7 +107,7 @@ class BrokerWatch(Watch[Any]):
 
     async def crash(self) -> None:
         for peer in self.connections.values():
-            peer.on_frame = lambda _, __: None
+            peer.on_frame = lambda _: None
         self.connections.clear()
         self.registered.clear()
         await self.bus.restart()

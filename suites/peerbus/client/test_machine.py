@@ -97,7 +97,7 @@ class ClientWatch(Watch[Any]):
     # -- what the client says -------------------------------------------------------------------------------------
 
     def arrived(self, link: Link) -> None:
-        link.on_frame = lambda link, frame: self.heard(link.label, frame)
+        link.on_frame = lambda frame: self.heard(link.label, frame)
         self.heard(link, Opened())
 
     def status(self, connected: bool) -> None:
@@ -162,7 +162,7 @@ class ClientWatch(Watch[Any]):
         """Close, or drop the connection: code 0."""
         link, self.link = self.link, None
         assert link, "a rule hangs up a connection"
-        link.on_frame = lambda _, __: None
+        link.on_frame = lambda _: None
         self.question = None
         self.told(link.label, Close(code or 1006))
         await link.close(code) if code else link.cut()

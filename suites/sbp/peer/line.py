@@ -12,7 +12,7 @@ from websockets.exceptions import ConnectionClosed
 
 from harness.errors import TargetError, TargetUnsupported
 from harness.targets import Instance
-from harness.trial import Broken, Trial
+from harness.trial import Broken, Nothing, Trial
 from reference_impl.sbp.codec import Codec
 from reference_impl.sbp.frames import (
     BadFlags,
@@ -36,10 +36,6 @@ T = TypeVar("T")
 codec = Codec()
 SOON_S = 1.0
 """How long we listen for what need not come; only a peer that leaves it out costs us this."""
-
-
-class Nothing(Broken):
-    """The peer said nothing where something was owed."""
 
 
 class Line:
@@ -135,13 +131,7 @@ class Line:
     async def next(self, what: str = "a frame", clause: str = "") -> Frame | Hangup:
         """The next frame, or the end. A peer may ping, and one whose host we do not see may send, at any time."""
         while True:
-            try:
-                heard = await asyncio.wait_for(self.inbox.get(), self.trial.patience_s)
-            except TimeoutError:
-                nothing = f"nothing within {self.trial.patience_s:g} s"
-                raise Nothing(clause or self.trial.own_clause, what, nothing) from None
-            if isinstance(heard, Broken):
-                raise heard
+            heard: Frame | Hangup = await self.trial.next_of(self.inbox, what, clause)
             self.pongs += isinstance(heard, Pong)
             if not isinstance(heard, Hangup):
                 self.heard.append(heard)
@@ -158,12 +148,7 @@ class Line:
 
     async def expect_handshake(self) -> Handshake:
         """The first thing that a peer says."""
-        try:
-            heard = await asyncio.wait_for(self.inbox.get(), self.trial.patience_s)
-        except TimeoutError:
-            raise Broken("SBP-HS-02", "a Handshake", f"nothing within {self.trial.patience_s:g} s") from None
-        if isinstance(heard, Broken):
-            raise heard
+        heard = await self.trial.next_of(self.inbox, "a Handshake", "SBP-HS-02")
         if not isinstance(heard, Handshake):
             raise Broken("SBP-HS-02", "a Handshake as the first frame", str(heard))
         self.greeted = heard
@@ -267,13 +252,7 @@ class Line:
         """The next thing that the target tells its host about this session."""
         if not self.hosted:
             raise TargetUnsupported("this target shows nothing of its host")
-        try:
-            event = await asyncio.wait_for(self.told.get(), self.trial.patience_s)
-        except TimeoutError:
-            nothing = f"nothing within {self.trial.patience_s:g} s"
-            raise Broken(clause or self.trial.own_clause, "an event at the host", nothing) from None
-        if isinstance(event, TargetError):
-            raise event
+        event: Told = await self.trial.next_of(self.told, "an event at the host", clause)
         return event
 
     async def expect_told(self, name: str, clause: str = "") -> dict[str, Any]:
