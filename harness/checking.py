@@ -9,7 +9,9 @@ from pathlib import Path
 
 import msgspec
 from rich import print as say
+from rich.markup import escape
 
+from harness.cases import selected
 from harness.errors import UsageError
 from harness.plugin import parsed_options
 from harness.record import Recorder, Subscriber
@@ -44,7 +46,7 @@ def check_target(plan: Plan, runs: Path, subscribers: Sequence[Subscriber]) -> C
     recorder.subscribe(StreamWriter(recorder.folder), Capsules(recorder.folder, plan.target, options, plan.slow))
     recorder.subscribe(*subscribers)
     run(plan, recorder)
-    code = recorder.finish([] if plan.select else recorder.stale(target))
+    code = recorder.finish([p for p in recorder.stale(target) if selected(plan.select, p)])
     return Checked(recorder.run_id, recorder.folder, code, recorder.results)
 
 
@@ -79,7 +81,7 @@ def replay_capsule(path: Path, subscribers: Sequence[Subscriber]) -> int:
     again = [result for result in checked.results if result.case == capsule.result.case]
     still = [result for result in again if result.verdict in BAD or result.verdict == capsule.result.verdict]
     if still:
-        say(f"[bold red]still {still[0].verdict.upper()}[/]: {capsule.result.case}")
+        say(f"[bold red]still {still[0].verdict.upper()}[/]: {escape(capsule.result.case)}")
         return 1
-    say(f"[bold green]FIXED[/]: {capsule.result.case} (was {capsule.result.verdict})")
+    say(f"[bold green]FIXED[/]: {escape(capsule.result.case)} (was {capsule.result.verdict})")
     return 0

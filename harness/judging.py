@@ -39,6 +39,7 @@ async def judge_each(
         began, started_at = time.perf_counter(), now()
         error: Exception | None = None
         try:
+            await trial.target.revive()  # one that died of the last thing has still to be tried with this one
             await try_one(thing)
         except Exception as caught:  # judged right below
             error = caught

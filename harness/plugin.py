@@ -15,7 +15,7 @@ from harness.cases import CaseInfo, case_of, check_of, selected
 from harness.judging import judge_each, result_of
 from harness.mutants import Mutant, mutants_of
 from harness.record import Recorder
-from harness.results import CaseResult, Verdict, decode, encode
+from harness.results import BAD, CaseResult, Verdict, decode, encode
 from harness.stream import now
 from harness.targets import Target, resolve
 from harness.trial import Trial, crowding
@@ -43,7 +43,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
     group.addoption("--role", action="append", default=[], help="roles that the target offers; others are left out")
     group.addoption("--seed", type=int, default=0, help="seed of everything random in the cases")
-    group.addoption("--patience", type=float, default=5.0, help="seconds that something which must come may take")
+    group.addoption(
+        "--patience", type=float, default=5.0, help="seconds that what must come may take; more on a busy machine"
+    )
     group.addoption("--slow", action="store_true", help="run timers in real time and more examples")
     group.addoption("--mutants", default="", metavar="PROTOCOL", help="run against the protocol's mutants instead")
     group.addoption("--mutant", action="append", default=[], help="only these mutants, with every selected case")
@@ -130,13 +132,22 @@ def each(request: pytest.FixtureRequest, trial: Trial) -> Callable[..., Awaitabl
     return run
 
 
+def add(results: list[CaseResult], result: CaseResult) -> None:
+    """A case has one verdict: what goes wrong while it is tidied up counts unless something went wrong before."""
+    at = next((n for n, earlier in enumerate(results) if earlier.case == result.case), None)
+    if at is None:
+        results.append(result)
+    elif results[at].verdict not in BAD:
+        results[at] = result
+
+
 class Judge:
     """Selects cases, judges each item and, in the controlling process, hands results to the recorder."""
 
     def __init__(self, config: pytest.Config) -> None:
         self.config = config
         self.recorder: Recorder | None = None
-        self.spent: set[str] = set()  # mutants that are caught, or checks that were seen failing
+        self.bitten: dict[str, set[str]] = {}  # by lot: the clauses of the cases that failed
         self._mutants = mutants_of(config.getoption("--mutants")) if config.getoption("--mutants") else {}
 
     # -- selection ------------------------------------------------------------------------------------------------
@@ -183,8 +194,16 @@ class Judge:
         chosen = callspec.params.get("target") if callspec else None
         return chosen if isinstance(chosen, Mutant) else None
 
+    def teaches(self, item: pytest.Item) -> bool:
+        """Is there something to learn from this item that its lot has not shown yet?"""
+        mutant, case, bitten = self.mutant_of(item), item.stash.get(CASE, None), self.bitten.get(self.lot_of(item))
+        if mutant is None or case is None or bitten is None:
+            return True
+        by_name = self.config.getoption("--teeth") or self.config.getoption("--mutant")
+        return not by_name and bool(set(mutant.clauses) & set(case.requirements) - bitten)
+
     def lot_of(self, item: pytest.Item) -> str:
-        """Items of which one kill is enough; they run in one process, one after the other."""
+        """Items that are tried until enough is known; they run in one process, one after the other."""
         mutant, case = self.mutant_of(item), item.stash.get(CASE, None)
         if mutant is None or case is None:
             return ""
@@ -194,8 +213,8 @@ class Judge:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_protocol(self, item: pytest.Item, nextitem: pytest.Item | None) -> bool | None:
-        """A mutant that is caught need not be tried again; a check that has failed need not fail again."""
-        if not self._mutants or self.lot_of(item) not in self.spent:
+        """What cannot teach more is skipped: clauses that a mutant was caught for, or a check that was seen failing."""
+        if not self._mutants or self.teaches(item):
             return None
         item.session._setupstate.teardown_exact(nextitem)  # what the item before left standing for this one
         return True
@@ -212,12 +231,12 @@ class Judge:
         if call.when == "call" or error is not None:
             if error is not None or not results:
                 trial = item.stash.get(TRIAL, None) or self._bare_trial(item, case)
-                results.append(result_of(trial, error, now(), call.duration))
+                add(results, result_of(trial, error, now(), call.duration))
             self._colour(report, results)
         if call.when == "teardown":
             report.user_properties += [(RESULT, encode(result).decode()) for result in results]
-            if (mutant := self.mutant_of(item)) and any(self.kills(mutant, r) for r in results):
-                self.spent.add(self.lot_of(item))
+            for killer in (r for r in results if (mutant := self.mutant_of(item)) and self.kills(mutant, r)):
+                self.bitten.setdefault(self.lot_of(item), set()).update(killer.requirements)
 
     def kills(self, mutant: Mutant, result: CaseResult) -> bool:
         """A kill counts when the case claims the broken clause; for mutants that are tried by name, any kill does."""

@@ -79,7 +79,7 @@ class Header(msgspec.Struct, frozen=True, tag="header", tag_field="type"):
     seed: int
     targets: list[TargetInfo]
     protocols: list[str]
-    planned: int = 0  # cases selected; 0 where it was not known beforehand
+    planned: int = 0  # cases at least: a group of vectors counts as one; 0 where it was not known beforehand
     command: str = ""
     harness_version: str = ""
     commit: str = ""

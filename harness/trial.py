@@ -27,7 +27,7 @@ def crowding() -> float:
 
     A conforming target on a machine with ten things to do is slow, not wrong.
     """
-    return min(MOST_CROWDED, max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1)))
+    return round(min(MOST_CROWDED, max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))), 1)
 
 
 class Broken(AssertionError):
@@ -42,7 +42,7 @@ class Nothing(Broken):
     """Nothing came where something was owed."""
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Trial:
     """What a case writes down while it runs."""
 
@@ -57,6 +57,10 @@ class Trial:
     note: str = ""
     left_out: int = 0
     _began: float = field(default_factory=time.perf_counter)
+
+    def __repr__(self) -> str:
+        """Short: Hypothesis prints it among the arguments of a failing example."""
+        return "trial"
 
     def said(self, sender: str, receiver: str, kind: str, text: str, raw: bytes = b"") -> None:
         """One line of the timeline."""

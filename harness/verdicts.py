@@ -17,7 +17,11 @@ from harness.results import Failure, Verdict
 from harness.trial import Broken, Trial
 from reference_impl.core.oracle import NotAllowed, Overdue, Violation
 
-BY_LEVEL = {"MUST": Verdict.FAIL, "SHOULD": Verdict.WARN, "MAY": Verdict.INFO}
+BY_LEVEL = {"MUST": Verdict.FAIL, "SHOULD": Verdict.WARN, "MAY": Verdict.WARN}
+"""What a broken clause weighs. A MAY is free to be left out, and a case that finds it so informs; done wrongly it is a fault."""
+
+LAST_LINES = 5
+"""Lines of what the target printed for people that go with a failure: an exception behind it is often among them."""
 
 
 def judge(trial: Trial, error: BaseException | None) -> tuple[Verdict, Failure | None, str]:
@@ -29,17 +33,18 @@ def judge(trial: Trial, error: BaseException | None) -> tuple[Verdict, Failure |
     if isinstance(error, TargetUnsupported):
         return Verdict.UNSUPPORTED, None, str(error)
     failure = failure_of(trial, error)
+    printed = trial.target.evidence()
     match error:
         case TargetCrashed():
-            return Verdict.CRASHED, failure, trial.target.evidence()[-2000:]
+            return Verdict.CRASHED, failure, printed[-2000:]
         case TargetTimeout():
-            return Verdict.TIMEOUT, failure, ""
+            return Verdict.TIMEOUT, failure, printed[-2000:]
         case Violation() | Broken() | TargetRefused() | TargetFailed():
-            return of_clause(failure, getattr(error, "contested", ""))
+            return of_clause(failure, getattr(error, "contested", ""), printed)
         case AssertionError() if not ours(error):
-            return of_clause(failure)
+            return of_clause(failure, printed=printed)
         case ConnectionClosed() | ConnectionError():
-            return of_clause(failure)  # the target hung up where the case needed it
+            return of_clause(failure, printed=printed)  # the target hung up where the case needed it
         case Unavailable():
             return Verdict.ERROR, failure, str(error)
         case _ if type(error).__module__.startswith("hypothesis"):
@@ -57,14 +62,14 @@ def ours(error: BaseException) -> bool:
     return raised_in.split(".")[0] in ("harness", "reference_impl")
 
 
-def of_clause(failure: Failure, contested: str = "") -> tuple[Verdict, Failure, str]:
+def of_clause(failure: Failure, contested: str = "", printed: str = "") -> tuple[Verdict, Failure, str]:
     """A broken clause weighs what its level says; a contested one, or a contested input of it, at most warns."""
     requirement = every_requirement().get(failure.clause)
     verdict = BY_LEVEL[requirement.level] if requirement else Verdict.FAIL
     contested = contested or (requirement.contested if requirement else "")
     if contested and verdict is Verdict.FAIL:
         return Verdict.WARN, failure, f"contested: {contested}"
-    return verdict, failure, ""
+    return verdict, failure, "\n".join(printed.splitlines()[-LAST_LINES:])
 
 
 def failure_of(trial: Trial, error: BaseException) -> Failure:
@@ -76,7 +81,7 @@ def failure_of(trial: Trial, error: BaseException) -> Failure:
         case Broken(expected=expected, observed=observed):
             return Failure(message, clause, reading, expected, observed)
         case NotAllowed(allowed=allowed, frame=frame):
-            wanted = "; ".join(map(str, allowed)) or "silence"
+            wanted = "; ".join(map(str, allowed)) or f"silence ({', '.join(error.recent) or 'nothing was asked'})"
             return Failure(message, clause, reading, wanted, str(frame))
         case Overdue(debts=debts):
             return Failure(message, clause, reading, "; ".join(map(str, debts)), "nothing")

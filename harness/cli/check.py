@@ -24,7 +24,7 @@ def check(
     seed: Annotated[int, typer.Option(help="seed of everything random in the cases")] = 0,
     workers: Annotated[int, typer.Option("-n", "--workers", help="processes that run cases; 0: choose")] = 0,
     slow: Annotated[bool, typer.Option(help="real-time timers and more examples")] = False,
-    patience: Annotated[float, typer.Option(help="seconds that something which must come may take")] = 5.0,
+    patience: Annotated[float, typer.Option(help="seconds that what must come may take; more on a busy machine")] = 5.0,
     runs: Annotated[Path, typer.Option(help="where runs are kept")] = Path("runs"),
     json: Annotated[Path | None, typer.Option(help="write a JSON summary")] = None,
     junit: Annotated[Path | None, typer.Option(help="write JUnit XML")] = None,

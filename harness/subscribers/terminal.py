@@ -68,7 +68,7 @@ class Terminal:
 
     def _begin(self, header: Header) -> None:
         targets = ", ".join(f"{t.name} ({t.reach})" if t.reach else t.name for t in header.targets)
-        planned = f", {header.planned} planned" if header.planned else ""
+        planned = f", at least {header.planned} cases" if header.planned else ""
         self._say(f"{header.kind} {' '.join(header.protocols)} against {targets}, seed {header.seed}{planned}")
         self._planned = header.planned
         if self._live:

@@ -53,6 +53,8 @@ class Child(asyncio.SubprocessProtocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast(asyncio.SubprocessTransport, transport)
         stdout = cast(asyncio.ReadTransport, self._transport.get_pipe_transport(STDOUT))
+        if stdout.is_closing():  # it has said all it will
+            return
         # Read here, not by the transport: that passes data on a turn of the loop later, so two readers would swap lines.
         stdout.pause_reading()
         self._stdout = stdout.get_extra_info("pipe").fileno()

@@ -79,6 +79,11 @@ class Instance:
     async def stop(self) -> None:
         await self.session.stop(self)
 
+    def become(self, other: Instance) -> None:
+        """Go on as that one: whoever holds this instance talks to the other from now on."""
+        self.session, self.id, self.details, self.events = other.session, other.id, other.details, other.events
+        self.session.instances[self.id] = self
+
 
 class Session:
     """The harness's side of one running target. Subclasses say how a verb travels."""

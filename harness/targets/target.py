@@ -11,14 +11,14 @@ from typing import Any
 import msgspec
 
 from harness.cases import selects
-from harness.errors import TargetCrashed, TargetUnsupported
+from harness.errors import TargetUnsupported
 from harness.results import Expected, TargetInfo
 from harness.shim import Hello
 from harness.targets.manifest import KnownCases
 from harness.targets.session import Instance, Reach, Session
 
-MOST_CRASHES = 5
-"""After this many deaths of its shared session a target is not started again: the rest would only repeat it."""
+MOST_CRASHES = 20
+"""After this many deaths of its shared session a target is not started again: what is left is not tried, and so not judged."""
 
 
 class Target:
@@ -56,7 +56,7 @@ class Target:
             await self._forget()
         if self._session is None:
             if self._crashes >= MOST_CRASHES:
-                raise TargetCrashed(f"{self.name} died {self._crashes} times: it is not started again")
+                raise TargetUnsupported(f"not tried: {self.name} died {self._crashes} times before")
             session = self.reach.session()
             try:
                 self._hello = await session.open()
@@ -66,6 +66,17 @@ class Target:
                 raise
             self._session = session
         return self._session
+
+    async def revive(self) -> None:
+        """After a death: a new shared session, in which the instances that a case holds live on."""
+        if self._session is None or self._session.alive:
+            return
+        held = dict(self._instances)
+        await self._forget()
+        for key, instance in held.items():
+            role, config = msgspec.json.decode(key)
+            instance.become(await self.instance(role, config))
+            self._instances[key] = instance
 
     async def _forget(self) -> None:
         if self._session:

@@ -55,7 +55,7 @@ def test_replay_says_fixed_once_it_is(tmp_path: Path) -> None:
     told = json.loads(capsule.read_text()) | {"target": "reference"}
     capsule.write_text(json.dumps(told))
     done = touchstone("replay", str(capsule), cwd=tmp_path)
-    assert (done.returncode, "FIXED" in done.stdout) == (0, True), done.stdout + done.stderr
+    assert (done.returncode, f"FIXED: {told['result']['case']}" in done.stdout) == (0, True), done.stdout + done.stderr
 
 
 @pytest.mark.parametrize(
@@ -92,6 +92,43 @@ def test_a_wrong_manifest_gets_one_sentence(tmp_path: Path) -> None:
     done = touchstone("check", "--target", str(tmp_path), cwd=tmp_path)
     assert done.returncode == 2
     assert one_sentence(done.stderr)
+
+
+DIES_OF_EMPTINESS = """
+import asyncio, os
+from harness.shim import serve_stdio
+from targets.reference import Reference
+
+class Dies(Reference):
+    async def do(self, instance, op, args):
+        return os._exit(3) if args.get("wire") == "" else await super().do(instance, op, args)
+
+asyncio.run(serve_stdio(Dies()))
+"""
+
+
+def test_the_crash_of_one_vector_is_not_the_next_ones(tmp_path: Path) -> None:
+    """Vectors share an instance; after a crash the others are tried with a new one."""
+    (tmp_path / "shim.py").write_text(DIES_OF_EMPTINESS)
+    target = f"cmd:{sys.executable} shim.py"
+    check = "bccn/codec/decode/envelope"
+    done = touchstone("check", check, "--target", target, "--json", "out.json", cwd=tmp_path)
+    summary = json.loads((tmp_path / "out.json").read_text())
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert (summary["crashed"], summary["pass"]) == (1, summary["cases"] - 1)
+
+
+def test_a_known_failure_that_matches_nothing_is_stale_where_it_was_looked_for(tmp_path: Path) -> None:
+    """Within the selection the list must be true; what was not selected cannot be judged."""
+    known = "".join(f'[[known_failing]]\ncases = ["{SMALL}/{name}"]\nreason = "x"\n' for name in ("gone", "*"))
+    elsewhere = '[[known_failing]]\ncases = ["sbp/codec/gone"]\nreason = "x"\n'
+    command = f'[run]\nkind = "process"\ncommand = ["{sys.executable}", "-m", "targets.reference"]\n'
+    (tmp_path / "target.toml").write_text(f'name = "x"\n{command}{known}{elsewhere}')
+    done = touchstone("check", SMALL, "--target", str(tmp_path), cwd=tmp_path)
+    assert done.returncode == 1
+    assert [line for line in done.stdout.splitlines() if line.startswith("stale")] == [
+        f"stale: the manifest's pattern {SMALL}/gone matched no case that ran"
+    ]
 
 
 def test_explain_prints_clause_cases_and_mutants(tmp_path: Path) -> None:

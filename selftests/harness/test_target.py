@@ -63,11 +63,20 @@ async def test_a_dead_session_is_opened_again(counted: Target) -> None:
     assert Counted.made == 2
 
 
+async def test_an_instance_lives_on_in_a_new_session(counted: Target) -> None:
+    """Vectors share one instance: the crash of one is not the next one's."""
+    held = await counted.instance(ROLE, {})
+    held.session.broken(TargetCrashed("gone"))
+    await counted.revive()
+    assert held.session.alive
+    assert await counted.instance(ROLE, {}) is held
+
+
 async def test_a_target_that_keeps_dying_is_given_up(counted: Target) -> None:
-    """The rest of the run would only repeat it."""
+    """What is not tried is not judged: the rest of the run is no evidence."""
     for _ in range(MOST_CRASHES):
         (await counted.session()).broken(TargetCrashed("gone"))
-    with pytest.raises(TargetCrashed, match=f"counted died {MOST_CRASHES} times: it is not started again"):
+    with pytest.raises(TargetUnsupported, match=f"not tried: counted died {MOST_CRASHES} times before"):
         await counted.session()
     assert Counted.made == MOST_CRASHES
 

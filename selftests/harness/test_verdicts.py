@@ -18,6 +18,7 @@ from harness.errors import (
     TargetUnsupported,
     Unavailable,
 )
+from harness.plugin import add
 from harness.requirements import Requirement
 from harness.results import TargetInfo, Verdict
 from harness.shim import Shim
@@ -25,6 +26,7 @@ from harness.targets import Target
 from harness.targets.inprocess import InProcess
 from harness.trial import MOST_CROWDED, Broken, Trial, crowding
 from harness.verdicts import judge
+from selftests.harness.conftest import made
 
 CATALOGUE = {
     "MUST-1": Requirement("MUST-1", "MUST", [], "the text", reading="our reading"),
@@ -51,7 +53,7 @@ def attempt() -> Trial:
         (None, Verdict.PASS),
         (Broken("MUST-1", "a", "b"), Verdict.FAIL),
         (Broken("SHOULD-1", "a", "b"), Verdict.WARN),
-        (Broken("MAY-1", "a", "b"), Verdict.INFO),
+        (Broken("MAY-1", "a", "b"), Verdict.WARN),
         (Broken("unheard-of", "a", "b"), Verdict.FAIL),
         (AssertionError("plain"), Verdict.FAIL),
         (TargetRefused("no"), Verdict.FAIL),
@@ -111,6 +113,21 @@ def test_what_a_case_wrote_down_is_its_verdict_when_nothing_is_raised(attempt: T
     attempt.warn("SHOULD-1", "slow")
     attempt.info("more")
     assert judge(attempt, None) == (Verdict.WARN, None, "SHOULD-1: slow")
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "counts"),
+    [
+        (Verdict.PASS, Verdict.TIMEOUT, Verdict.TIMEOUT),
+        (Verdict.INFO, Verdict.CRASHED, Verdict.CRASHED),
+        (Verdict.FAIL, Verdict.TIMEOUT, Verdict.FAIL),
+    ],
+)
+def test_a_case_has_one_verdict(before: Verdict, after: Verdict, counts: Verdict) -> None:
+    """A target that does not stop when its case is over fails it, unless it had failed before."""
+    results = [made("a/b/c/d", before), made("a/b/c/other", Verdict.PASS)]
+    add(results, made("a/b/c/d", after))
+    assert [result.verdict for result in results] == [counts, Verdict.PASS]
 
 
 @pytest.mark.parametrize(("load", "factor"), [(0.0, 1.0), (4.0, 1.0), (12.0, 3.0), (400.0, MOST_CROWDED)])

@@ -1,5 +1,6 @@
 // A Touchstone shim for @ROLE@ in JavaScript: JSON Lines on stdin and stdout, four verbs.
 // stdout is the protocol: log with console.error. Fill in start, operations and stop.
+// One shim may serve several roles: name them all in hello.
 import { createInterface } from 'node:readline'
 
 const ROLE = '@ROLE@'
@@ -11,7 +12,8 @@ class Unsupported extends Error {} // you do not offer this
 // One function per operation; suites/<protocol>/README.md lists them with their arguments and results.
 const operations = {}
 
-function start (role, config) {
+// The harness names the instance: events carry that name.
+function start (instance, role, config) {
   if (role !== ROLE) throw new Unsupported(`role ${role}`)
   return {} // a server answers { address: 'ws://127.0.0.1:1234' }
 }
@@ -21,7 +23,7 @@ async function perform (request) {
     case 'hello':
       return { name: '@NAME@', version: '0.1.0', language: 'javascript', protocol: 1, roles: { [ROLE]: [] } }
     case 'start':
-      return start(request.role, request.args ?? {})
+      return start(request.instance, request.role, request.args ?? {})
     case 'do':
       if (!Object.hasOwn(operations, request.op)) throw new Unsupported(`operation ${request.op}`)
       return await operations[request.op](request.args ?? {}, request.instance)
@@ -35,8 +37,7 @@ export function emit (instance, event, data) {
   console.log(JSON.stringify({ event, instance, data }))
 }
 
-for await (const line of createInterface({ input: process.stdin })) {
-  const request = JSON.parse(line)
+async function answer (request) {
   const reply = { id: request.id }
   try {
     reply.result = await perform(request)
@@ -47,3 +48,6 @@ for await (const line of createInterface({ input: process.stdin })) {
   }
   console.log(JSON.stringify(reply))
 }
+
+// Answers may come in any order: an operation that takes its time holds up no other.
+for await (const line of createInterface({ input: process.stdin })) answer(JSON.parse(line))

@@ -1,6 +1,8 @@
 """A Touchstone shim for @ROLE@ in plain Python: JSON Lines on stdin and stdout, four verbs.
 
 stdout is the protocol: print logs to stderr. Fill in `start`, `do` and `stop`; answer `unsupported` to what you do not offer.
+Answers may come in any order: one that takes its time is better printed later, from a thread. One shim may serve several roles:
+name them all in `hello`.
 """
 
 import json
@@ -17,8 +19,8 @@ class Unsupported(Exception):
     """You do not offer this."""
 
 
-def start(role, config):
-    """Start an instance of the role; a server answers {"address": "ws://127.0.0.1:1234"}."""
+def start(instance, role, config):
+    """Start an instance of the role; the harness gives it its name. A server answers {"address": "ws://127.0.0.1:1234"}."""
     if role != ROLE:
         raise Unsupported(f"role {role}")
     return {}
@@ -43,7 +45,7 @@ def answer(request):
     if verb == "hello":
         return {"name": "@NAME@", "version": "0.1.0", "language": "python", "protocol": 1, "roles": {ROLE: []}}
     if verb == "start":
-        return start(request["role"], request.get("args", {}))
+        return start(request["instance"], request["role"], request.get("args", {}))
     if verb == "do":
         return do(request["instance"], request["op"], request.get("args", {}))
     stop(request["instance"])
