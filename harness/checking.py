@@ -12,11 +12,11 @@ from rich import print as say
 from rich.markup import escape
 
 from harness.cases import selected
-from harness.errors import UsageError
+from harness.errors import Unavailable, UsageError
 from harness.plugin import parsed_options
 from harness.record import Recorder, Subscriber
 from harness.requirements import protocols
-from harness.results import BAD, CaseResult, TargetInfo
+from harness.results import BAD, CaseResult, TargetInfo, Verdict
 from harness.run import Plan, run
 from harness.shim import Hello
 from harness.smoke import smoke
@@ -43,7 +43,8 @@ def check_target(plan: Plan, runs: Path, subscribers: Sequence[Subscriber]) -> C
     hello = asyncio.run(greet(target))
     plan = replace(plan, roles=sorted(hello.roles), workers=1 if target.reach.kind == "remote" else plan.workers)
     recorder = Recorder("check", [identity(target, hello)], touched(plan), plan.seed, runs)
-    recorder.subscribe(StreamWriter(recorder.folder), Capsules(recorder.folder, plan.target, options, plan.slow))
+    asked = {"options": options, "slow": plan.slow, "patience": plan.patience}
+    recorder.subscribe(StreamWriter(recorder.folder), Capsules(recorder.folder, plan.target, **asked))
     recorder.subscribe(*subscribers)
     run(plan, recorder)
     code = recorder.finish([p for p in recorder.stale(target) if selected(plan.select, p)])
@@ -76,12 +77,21 @@ def replay_capsule(path: Path, subscribers: Sequence[Subscriber]) -> int:
     if not capsule.target:
         raise UsageError(f"{path} does not say which target it was: run `touchstone check` again")
     options = [f"{key}={','.join(v) if isinstance(v, list) else v}" for key, v in capsule.options.items()]
-    plan = Plan(capsule.target, [capsule.result.case], options, (), capsule.seed, capsule.slow)
+    plan = Plan(
+        target=capsule.target,
+        select=[capsule.result.case],
+        options=options,
+        seed=capsule.seed,
+        slow=capsule.slow,
+        patience=capsule.patience,
+    )
     checked = check_target(plan, path.resolve().parents[1] / "replays", subscribers)
-    again = [result for result in checked.results if result.case == capsule.result.case]
-    still = [result for result in again if result.verdict in BAD or result.verdict == capsule.result.verdict]
-    if still:
-        say(f"[bold red]still {still[0].verdict.upper()}[/]: {escape(capsule.result.case)}")
+    again = next(result for result in checked.results if result.case == capsule.result.case)
+    was, case = capsule.result.verdict, escape(again.case)
+    if again.verdict is Verdict.UNSUPPORTED:
+        raise Unavailable(f"{again.case} cannot be judged any more: {again.note}")
+    if again.verdict in BAD or again.verdict == was:
+        say(f"[bold red]still {again.verdict.upper()}[/]: {case}")
         return 1
-    say(f"[bold green]FIXED[/]: {escape(capsule.result.case)} (was {capsule.result.verdict})")
+    say(f"[bold green]FIXED[/]: {case} (was {was}, is {again.verdict})")
     return 0

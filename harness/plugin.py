@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, Phase, settings
 from hypothesis.internal.conjecture import engine
 
 from harness.cases import CaseInfo, case_of, check_of, selected
+from harness.errors import TargetUnsupported
 from harness.judging import judge_each, result_of
 from harness.mutants import Mutant, mutants_of
 from harness.record import Recorder
@@ -28,6 +29,7 @@ KILLS = frozenset({Verdict.FAIL, Verdict.WARN, Verdict.TIMEOUT, Verdict.CRASHED}
 CASE = pytest.StashKey[CaseInfo]()
 TRIAL = pytest.StashKey[Trial]()
 RESULTS = pytest.StashKey[list[CaseResult]]()
+EMPTY = pytest.StashKey[bool]()  # none of its vectors was selected: nothing was tried, and nothing passed
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -128,6 +130,9 @@ def each(request: pytest.FixtureRequest, trial: Trial) -> Callable[..., Awaitabl
         whole = selected(patterns, trial.case.id)
         async for result in judge_each(trial, things, try_one, lambda case: whole or selected(patterns, case)):
             results.append(result)
+        if not results and whole:
+            raise TargetUnsupported("none of its vectors is for what this target declares")
+        request.node.stash[EMPTY] = not results
 
     return run
 
@@ -229,7 +234,8 @@ class Judge:
         results = item.stash.setdefault(RESULTS, [])
         error = call.excinfo.value if call.excinfo else None
         if call.when == "call" or error is not None:
-            if error is not None or not results:
+            nothing_tried = item.stash.get(EMPTY, False)
+            if error is not None or not (results or nothing_tried):
                 trial = item.stash.get(TRIAL, None) or self._bare_trial(item, case)
                 add(results, result_of(trial, error, now(), call.duration))
             self._colour(report, results)

@@ -120,6 +120,8 @@ def run(plan: Plan, recorder: Recorder) -> None:
         raise KeyboardInterrupt
     if code not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):
         raise HarnessError(f"pytest ended with {code}:\n{conductor.heard.getvalue()[-3000:]}")
+    if not recorder.results:
+        raise NothingSelected(list(plan.select))
 
 
 class Lister:

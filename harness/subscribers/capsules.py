@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +28,7 @@ class Capsule(msgspec.Struct, frozen=True, kw_only=True):
     seed: int
     options: dict[str, Any] = {}
     slow: bool = False
+    patience: float = 5.0
     harness_version: str = ""
     commit: str = ""
     schema: int = SCHEMA
@@ -37,12 +37,10 @@ class Capsule(msgspec.Struct, frozen=True, kw_only=True):
 class Capsules:
     """Writes the capsules of a run into its folder."""
 
-    def __init__(
-        self, run: Path, target: str = "", options: Mapping[str, Any] | None = None, slow: bool = False
-    ) -> None:
-        """Without a target each result's own is meant: a run over mutants has many."""
+    def __init__(self, run: Path, target: str = "", **asked: Any) -> None:
+        """`asked` is how it was run. Without a target each result's own is meant: a run over mutants has many."""
         self._folder = run / CAPSULES
-        self._target, self._options, self._slow = target, dict(options or {}), slow
+        self._target, self._asked = target, asked
         self._header: Header | None = None
 
     def __call__(self, event: Event) -> None:
@@ -58,8 +56,7 @@ class Capsules:
             target=self._target or result.target,
             result=result,
             seed=result.seed or self._header.seed,
-            options=self._options,
-            slow=self._slow,
+            **self._asked,
             harness_version=self._header.harness_version,
             commit=self._header.commit,
         )

@@ -104,7 +104,7 @@ class Terminal:
     def _tell_clause(self, clause: str, results: list[CaseResult]) -> None:
         self._say("")
         self._say(clause or "no clause", "bold underline")
-        self._say_lines(reading_of(results[0]), indent=2)
+        self._say_lines(short(reading_of(results[0])), indent=2)
         for number, result in enumerate(results):
             self._tell(result, whole=number < WHOLE_PER_CLAUSE)
 
@@ -119,9 +119,9 @@ class Terminal:
         elif failure:
             self._say(short(what_came(result)), indent=4)
         if result.note:
-            self._say_lines(f"note      {result.note}", indent=4)
+            self._say_lines(f"note      {short(result.note)}", indent=4)
         if whole and result.example:
-            self._say_lines(f"example   {result.example}", indent=4)
+            self._say_lines(f"example   {end_of(result.example)}", indent=4)
         for line in timeline(result.timeline, LAST_ENTRIES) if whole else ():
             self._say(line, "dim", indent=4)
         if result.replay:
@@ -155,7 +155,7 @@ class Terminal:
 
     def _say_lines(self, text: str, indent: int) -> None:
         """A text whose own lines are worth keeping: a clause's reading, a stack trace, an example."""
-        for line in short(text).splitlines():
+        for line in text.splitlines():
             self._say(line, indent=indent)
 
 
@@ -193,3 +193,8 @@ def verdict_in_words(result: CaseResult) -> str:
 
 def short(text: str) -> str:
     return text if len(text) <= MOST_TEXT else f"{text[:MOST_TEXT]}... ({len(text)} characters)"
+
+
+def end_of(text: str) -> str:
+    """For an example: its last step is the one that failed."""
+    return text if len(text) <= MOST_TEXT else f"({len(text)} characters) ...{text[-MOST_TEXT:]}"

@@ -59,6 +59,26 @@ def test_replay_says_fixed_once_it_is(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("change", "code"),
+    [
+        ({"case": "peerbus/broker/ack/gone"}, 3),
+        ({"case": "peerbus/codec/verify/vector[vector=gone]"}, 3),
+        ({"case": "peerbus/broker/durability/audit-chain-is-sound"}, 2),
+    ],
+)
+def test_replay_never_says_fixed_of_what_it_did_not_try(change: dict[str, str], code: int, tmp_path: Path) -> None:
+    """A case that is gone, or that the target does not offer any more, is no success."""
+    touchstone("check", SMALL, "--target", MUTANT, "--patience", "1", cwd=tmp_path)
+    capsule = next(tmp_path.glob("runs/*/capsules/*.json"))
+    told = json.loads(capsule.read_text())
+    capsule.write_text(json.dumps(told | {"target": "reference-server", "result": told["result"] | change}))
+    done = touchstone("replay", str(capsule), cwd=tmp_path)
+    assert done.returncode == code, done.stdout + done.stderr
+    assert "FIXED" not in done.stdout
+    assert one_sentence(done.stderr)
+
+
+@pytest.mark.parametrize(
     ("words", "code"),
     [
         (("check", "nosuch"), 3),
@@ -73,6 +93,7 @@ def test_replay_says_fixed_once_it_is(tmp_path: Path) -> None:
         (("explain", "PB-99"), 3),
         (("replay", "nothing.json"), 2),
         (("mutants", "nosuch"), 3),
+        (("check", "peerbus/codec/verify/vector[vector=nosuch]"), 3),
         (("serve", "nosuch"), 3),
         (("ledger", "peerbus"), 2),
         (("new", "cobol", "peerbus/codec", "x"), 3),

@@ -94,13 +94,14 @@ def test_what_is_bad_or_warned_has_a_capsule(tell: Tell, results: list[CaseResul
 def test_a_capsule_holds_what_replay_needs(tell: Tell, results: list[CaseResult], tmp_path: Path) -> None:
     """The whole result, hostile strings untouched, and how the run was started."""
     hostile = results[2]
-    tell(Capsules(tmp_path, "cmd:./my shim", {"tokens": ["a", "b"]}, slow=True))
+    tell(Capsules(tmp_path, "cmd:./my shim", options={"tokens": ["a", "b"]}, slow=True, patience=2.5))
     assert load(tmp_path / "capsules" / f"{slug(hostile)}.json") == Capsule(
         target="cmd:./my shim",
         result=hostile,
         seed=7,
         options={"tokens": ["a", "b"]},
         slow=True,
+        patience=2.5,
         harness_version="0.1.0",
         commit="abc",
     )

@@ -44,6 +44,14 @@ def test_a_failure_is_shown_with_all_its_evidence(tell: Tell) -> None:
     assert [block.index(part) for part in parts] == sorted(block.index(part) for part in parts)
 
 
+def test_the_last_step_of_a_long_example_is_shown(tell: Tell, events: list[Event], results: list[CaseResult]) -> None:
+    """It is the one that failed."""
+    steps = "\n".join(f"state.step({n})" for n in range(200))
+    text = shown(tell, *replaced(events, msgspec.structs.replace(results[1], example=steps)))
+    assert "state.step(199)" in text
+    assert "state.step(0)" not in text
+
+
 def test_failures_are_grouped_by_clause(tell: Tell) -> None:
     """One heading per clause, however many cases broke it; what names no clause comes first."""
     headings = [line for line in shown(tell).splitlines() if line.startswith(("PB-", "no clause"))]
