@@ -317,7 +317,7 @@ TABLE: dict[tuple[Phase, type], Row] = {
     (OPEN, GetName): Row((), M.get_name),
     (OPEN, SetSeq): Row((), M.set_seq),
     (OPEN, GetSeq): Row(("BCCN-API-12",), M.get_seq),
-    (OPEN, Send): Row(("BCCN-SEQ-04", "BCCN-SEQ-08"), M.send),
+    (OPEN, Send): Row(("BCCN-SEQ-04", "BCCN-SEQ-08", "BCCN-SIZ-01", "BCCN-SIZ-03"), M.send),
     (OPEN, Listen): Row((), M.listen),
     (OPEN, StartHeartbeat): Row(("BCCN-CNV-09",), M.start_heartbeat),
     (OPEN, Tick): Row(("BCCN-DUP-11",), M.tick),

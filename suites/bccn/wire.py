@@ -103,6 +103,11 @@ def mode_of(chan: str) -> tuple[str, str]:
     return ("BCCN-CHN-07", "directed") if chan[:1] == "!" else ("BCCN-CHN-08", "plain")
 
 
+def like_a_wildcard(name: str) -> bool:
+    """A name that no node should choose, and that a binding may refuse (BCCN-SRC-09)."""
+    return "*" in name or name.endswith("/")
+
+
 def wanted(vector: Vector) -> tuple[str, int, str, bytes]:
     expected = vector.expected
     return expected["src"], int(expected["seq"]), expected["chan"], vector.wanted("payload")

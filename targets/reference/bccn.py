@@ -93,6 +93,7 @@ class NodeRole(Role):
         "close",
         "call_key",
         "conventions",
+        "patterns",
         "heartbeat",
         "heartbeat_expiry",
         "sanity",
@@ -126,7 +127,7 @@ class NodeRole(Role):
             machine, config["broadcast"], int(config["port"]), on_event=self._told, clock=self._clock
         )
         if config.get("name"):
-            self._node.name = config["name"]
+            await self.do_set_name(config["name"])
         if not config.get("manual"):
             self._node.attach(asyncio.get_running_loop())
         return {}

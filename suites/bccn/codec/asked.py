@@ -38,9 +38,9 @@ class Asked:
     async def parse_envelope(self, wire: bytes, key: bytes = b"") -> dict[str, Any] | None:
         return await self._ask("parse_envelope", wire, wire=wire.hex(), **keyed(key))
 
-    async def match(self, name: str, target: str) -> bool:
+    async def match(self, name: str, target: str) -> bool | None:
         answer = await self._ask("match", b"", name=name, target=target)
-        return bool(answer and answer.get("matches"))
+        return None if answer is None else bool(answer.get("matches"))
 
     async def _ask(self, op: str, raw: bytes, **args: Any) -> dict[str, Any] | None:
         self.trial.said("harness", "codec", "request", f"{op} {raw!r}" if "wire" in args else f"{op} {args}", raw)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Awaitable, Callable
 
 from hypothesis import given
@@ -12,6 +13,7 @@ from harness.targets import Target
 from harness.trial import Broken, Trial
 from harness.vectors import Vector, load
 from suites.bccn.codec.asked import ROLE, Asked
+from suites.bccn.wire import like_a_wildcard
 
 TABLE = load("bccn/addressing")
 Each = Callable[..., Awaitable[None]]
@@ -30,7 +32,9 @@ async def test_table(codec: Asked, target: Target, each: Each) -> None:
         wanted, free, meant = vector.expected["matches"], vector.expected["open"], vector.input["target"]
         for name in vector.input["names"]:
             matches = await codec.match(name, meant)
-            if name not in free and matches != (name in wanted):
+            if name in free or (matches is None and like_a_wildcard(name)):  # a name that may be refused
+                continue
+            if bool(matches) != (name in wanted):
                 expected = "a match" if name in wanted else "no match"
                 raise Broken(vector.clauses[0], f"{expected} of {name} with !{meant}", str(matches))
 
@@ -45,7 +49,8 @@ async def test_a_word_and_its_family_are_the_same(
     """`!host` and `!host/*` select the same names where the last token is not numeric."""
     await target.need(ROLE, "match")
     trial.restart()
-    for name in (target_name, "/".join([target_name, *rest]), other, f"{target_name}x"):
+    names = (target_name, "/".join([target_name, *rest]), other, f"{target_name}x")
+    for name in itertools.filterfalse(like_a_wildcard, names):
         short, long = await codec.match(name, target_name), await codec.match(name, f"{target_name}/*")
         trial.expect(short == long, f"{name} treated alike by !{target_name} and !{target_name}/*", (short, long))
 
@@ -60,5 +65,5 @@ async def test_a_number_and_its_family_are_not(
     trial.restart()
     name, exact, family = f"{stem}/{pid}/{child}", f"{stem}/{pid}", f"{stem}/{pid}/*"
     trial.expect(not await codec.match(name, exact), f"!{exact} not to mean {name}", "a match", "BCCN-DIR-04")
-    trial.expect(await codec.match(name, family), f"!{family} to mean {name}", "no match")
-    trial.expect(await codec.match(exact, exact), f"!{exact} to mean {exact}", "no match", "BCCN-DIR-04")
+    trial.expect(await codec.match(name, family) is True, f"!{family} to mean {name}", "no match")
+    trial.expect(await codec.match(exact, exact) is True, f"!{exact} to mean {exact}", "no match", "BCCN-DIR-04")

@@ -72,13 +72,13 @@ async def test_recv_yields_nothing_for_a_malformed_datagram(target: Target, segm
 
 
 @clauses("BCCN-API-04", "BCCN-TRN-02")
-async def test_open_takes_address_port_and_key(segment: Segment, trial: Trial) -> None:
+async def test_open_takes_address_port_and_key(segment: Segment) -> None:
     """A node opened with a key signs and verifies with it, on the port it was told."""
     node = await segment.start(key=SECRET)
     await node.set_seq(1)
-    await node.send("c", b"x", "me")
-    await node.expect_sent(datagram("me", 1, "c", b"x", SECRET))
-    await node.expect_delivered(datagram(unique(), 1, "c", b"x", SECRET))
+    await node.send("c", b"mine", "me")
+    await node.expect_sent(datagram("me", 1, "c", b"mine", SECRET))
+    await node.expect_delivered(datagram(unique(), 1, "c", b"theirs", SECRET))
 
 
 @clauses("BCCN-API-05")

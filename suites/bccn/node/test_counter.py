@@ -83,7 +83,7 @@ async def test_no_other_number_is_sent(node: Node, segment: Segment, trial: Tria
     await node.expect_sent(datagram("me", 7, "c", b"good"))
 
 
-@clauses("BCCN-SEQ-05")
+@clauses("BCCN-SEQ-05", "BCCN-SEQ-02")
 async def test_the_first_number_is_free(node: Node, trial: Trial) -> None:
     """Where a counter begins is the sender's choice: reported."""
     first = await node.seq()

@@ -65,6 +65,19 @@ async def test_a_wrong_tag_is_dropped_in_every_form(segment: Segment, trial: Tri
     trial.expect(said.message == (src, 1, chan, b"x"), "the genuine one", said)
 
 
+@clauses("BCCN-INT-09", "BCCN-INT-10", "BCCN-API-03")
+async def test_recv_verifies_too(target: Target, segment: Segment, trial: Trial) -> None:
+    """A node that is asked for each datagram takes no forgery either, and nothing unsigned."""
+    await target.need(ROLE, "recv")
+    node = await segment.start(key=SECRET, manual=True)
+    src = unique()
+    segment.say(signed(body(src, 1, "c"), b"wrong"))
+    segment.say(framed(body(src, 2, "c")))
+    segment.say(signed(body(src, 3, "c")))
+    numbers = [said.seq for said in await node.received(1)]
+    trial.expect(numbers == [3], "the genuine one alone", numbers, "BCCN-INT-10" if 2 in numbers else "BCCN-INT-09")
+
+
 @clauses("BCCN-INT-10", "BCCN-INT-12")
 @axis("chan", {"plain": "c", "all": "!", "exact": "!h/p/1"})
 async def test_an_unsigned_datagram_is_dropped(segment: Segment, chan: str) -> None:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from harness.cases import axis, clauses
+from harness.targets import Target
 from harness.trial import Trial
-from suites.bccn.segment import Node, Segment
+from suites.bccn.segment import ROLE, Node, Segment
 from suites.bccn.wire import MAX_DATAGRAM, SECRET, datagram
 
 KEYS = {"unsigned": b"", "signed": SECRET}
@@ -58,6 +59,18 @@ async def test_the_tag_counts(segment: Segment, trial: Trial, over: int) -> None
     await node.set_seq(1)
     payload = payload_for(over, b"")
     trial.expect(await node.refuses_send(CHAN, payload, SRC), f"a refusal of {over} + 22 bytes", "sent")
+    await assert_nothing_sent(node, "BCCN-SIZ-03")
+
+
+@clauses("BCCN-SIZ-03")
+@axis("over", {"by-22": 1400, "by-1": 1379})
+async def test_the_tag_of_a_calls_own_key_counts(target: Target, segment: Segment, trial: Trial, over: int) -> None:
+    """A key that comes with the call makes the datagram longer too."""
+    await target.need(ROLE, "call_key")
+    node = await segment.start()
+    await node.set_seq(1)
+    refused = await node.refuses_send(CHAN, payload_for(over, b""), SRC, key=SECRET)
+    trial.expect(refused, f"a refusal of {over} + 22 bytes", "sent")
     await assert_nothing_sent(node, "BCCN-SIZ-03")
 
 

@@ -12,7 +12,6 @@ from suites.bccn.segment import ELSEWHERE, HERE, ROLE, Node, Segment, unique
 from suites.bccn.wire import datagram
 
 TRACES = load("bccn/tracker")
-FAR = 2**41
 Each = Callable[..., Awaitable[None]]
 
 
@@ -108,7 +107,7 @@ async def test_a_silent_sender_is_forgotten(target: Target, segment: Segment, tr
 
 @clauses("BCCN-DUP-12")
 async def test_missed_heartbeats_end_a_sender_sooner(target: Target, segment: Segment, trial: Trial) -> None:
-    """A sender that has sent heartbeats is forgotten after some missed ones; one that has not is kept longer."""
+    """A sender that has sent heartbeats is forgotten after some missed ones; whether one that never did is: reported."""
     await target.need(ROLE, "heartbeat_expiry")
     await target.need(ROLE, "clock")
     node = await segment.start(ttl=1000, heartbeat_interval=10, heartbeats_missed=3)
@@ -118,7 +117,8 @@ async def test_missed_heartbeats_end_a_sender_sooner(target: Target, segment: Se
     await node.expect_dropped(datagram(beating, 5, "c"), "BCCN-DUP-02")
     await node.do("advance_clock", seconds=40)
     await node.expect_delivered(datagram(beating, 5, "c"))
-    await node.expect_dropped(datagram(other, 5, "c"), "BCCN-DUP-02")
+    forgotten = await node.hears(datagram(other, 5, "c"))  # no heartbeat for N intervals: it sent none at all
+    trial.info(f"a sender without heartbeats is {'forgotten like one that missed them' if forgotten else 'kept'}")
 
 
 @clauses("BCCN-DUP-15", "BCCN-DLV-07")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from fnmatch import fnmatchcase
+
 from reference_impl.bccn.addressing import Addressing
 from reference_impl.bccn.frames import UNKNOWN, Mode
 from targets.mutants.bccn.shelf import shelf
@@ -90,7 +92,7 @@ class NothingIsExact(Addressing):
         return False
 
 
-@shelf.breaks("BCCN-DIR-04", "BCCN-DIR-08", role="node")
+@shelf.breaks("BCCN-DIR-04", "BCCN-DIR-08", "BCCN-CNV-16", role="node")
 class NothingIsExactInANode(NothingIsExact):
     """Takes every target for a wildcard."""
 
@@ -228,3 +230,30 @@ class CaseDoesNotMatter(Addressing):
 
     def matches(self, name: str, target: str) -> bool:
         return super().matches(name.lower(), target.lower())
+
+
+# -- the patterns of listeners -----------------------------------------------------------------------------------------
+
+
+@shelf.breaks("BCCN-CNV-02", role="node")
+class PatternsArePrefixes(Addressing):
+    """Takes a channel that begins with an exact pattern for the pattern's."""
+
+    def interested(self, pattern: str, chan: str) -> bool:
+        return super().interested(pattern, chan) or chan.startswith(pattern)
+
+
+@shelf.breaks("BCCN-CNV-03", role="node")
+class StarCrossesTokens(Addressing):
+    """Lets a pattern's star stand for several tokens."""
+
+    def interested(self, pattern: str, chan: str) -> bool:
+        return super().interested(pattern, chan) or fnmatchcase(chan, pattern)
+
+
+@shelf.breaks("BCCN-CNV-04", role="node")
+class RestIsOneToken(Addressing):
+    """Lets a pattern's ">" stand for one token only."""
+
+    def interested(self, pattern: str, chan: str) -> bool:
+        return super().interested(pattern.removesuffix(">") + "*" if pattern.endswith(">") else pattern, chan)

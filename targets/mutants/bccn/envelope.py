@@ -249,7 +249,7 @@ class AlwaysWritesAColon(Codec):
         return data if key else data.replace(b"]", b":]", 1)
 
 
-@shelf.breaks("BCCN-ENV-17", role="node")
+@shelf.breaks("BCCN-ENV-17", "BCCN-INT-16", role="node")
 class AlwaysSendsAColon(AlwaysWritesAColon):
     """Writes the colon also where no check follows."""
 

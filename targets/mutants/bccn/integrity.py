@@ -225,6 +225,24 @@ class DigitsBehindTheTagAreIgnored(Codec):
         return given.startswith(wanted)
 
 
+@shelf.breaks("BCCN-INT-17", role="codec")
+class Crc32IsNotCompared(Codec):
+    """Is content with any crc32."""
+
+    def passes(self, envelope: Envelope, key: bytes) -> bool:
+        return (envelope.algo == "crc32" and not key) or super().passes(envelope, key)
+
+
+@shelf.breaks("BCCN-INT-17", role="codec")
+class Crc32BehindTheBody(Codec):
+    """Writes a crc32 behind the body instead of into the bracket."""
+
+    def encode(self, message: Message, key: bytes = b"", algo: str = "") -> bytes:
+        return super().encode(message, key) + (
+            self.check(algo, self.encode_body(message), b"").encode() if algo else b""
+        )
+
+
 @shelf.breaks("BCCN-INT-18", role="codec")
 class EverythingIsAuthenticated(Codec):
     """Calls every message authenticated."""

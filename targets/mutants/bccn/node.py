@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import os
 import socket
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -12,9 +13,13 @@ from reference_impl.bccn.codec import Malformed
 from reference_impl.bccn.frames import (
     MAX_DATAGRAM,
     UNKNOWN,
+    Close,
     Delivered,
     Garbage,
+    GetName,
+    GetSeq,
     Heard,
+    Input,
     Message,
     Mode,
     Peer,
@@ -23,11 +28,23 @@ from reference_impl.bccn.frames import (
     Sent,
     SetName,
 )
-from reference_impl.bccn.node import WIRE, NodeMachine, NodeStep, State
+from reference_impl.bccn.node import API, WIRE, NodeMachine, NodeStep, State
 from reference_impl.bccn.node_io import Node, NotSent
 from reference_impl.bccn.tracker import Last
 from reference_impl.core import Channel, Expectation, Step
 from targets.mutants.bccn.shelf import shelf
+
+
+@contextmanager
+def without_key(machine: NodeMachine) -> Iterator[None]:
+    """A while in which the node has forgotten its key."""
+    config = machine.config
+    machine.config = replace(config, key=b"")
+    try:
+        yield
+    finally:
+        machine.config = config
+
 
 # -- transport ---------------------------------------------------------------------------------------------------------
 
@@ -86,7 +103,7 @@ class KeepsThePortToItself(Node):
         return made
 
 
-@shelf.breaks("BCCN-TRN-08", role="node")
+@shelf.breaks("BCCN-TRN-08", "BCCN-API-06", role="node")
 class DescriptorOfNothing(Node):
     """Hands out a descriptor that never becomes readable."""
 
@@ -143,6 +160,15 @@ class DeafAfterNoise(Node):
         return read
 
 
+@shelf.breaks("BCCN-SIZ-04", "BCCN-ENV-09", role="node")
+class LargePayloadsAreCut(Node):
+    """Delivers the first 1000 bytes of a payload that makes more than 1400."""
+
+    def interpret(self, data: bytes) -> Message | Garbage:
+        read = super().interpret(data)
+        return replace(read, payload=read.payload[:1000]) if isinstance(read, Message) and len(data) > 1400 else read
+
+
 # -- authentication ----------------------------------------------------------------------------------------------------
 
 
@@ -173,6 +199,25 @@ class ForgeriesAreRemembered(Node):
         return read
 
 
+@shelf.breaks("BCCN-INT-09", "BCCN-INT-10", role="node")
+class RecvDoesNotVerify(Node):
+    """Verifies what it reads by itself, but not what it is asked for."""
+
+    asked = False
+
+    def recv(self, timeout: float | None = 0.0) -> Delivered | None:
+        self.asked = True
+        got = super().recv(timeout)
+        self.asked = False
+        return got
+
+    def interpret(self, data: bytes) -> Message | Garbage:
+        read = super().interpret(data)
+        if self.asked and isinstance(read, Garbage) and read.reason is Reason.AUTH:
+            return Message(*self.machine.codec.body(self.machine.codec.envelope(data).body))
+        return read
+
+
 # -- delivery ----------------------------------------------------------------------------------------------------------
 
 
@@ -190,7 +235,7 @@ class OtherDelivery(NodeMachine):
         return replace(step, owes=owes)
 
 
-@shelf.breaks("BCCN-DLV-01", role="node")
+@shelf.breaks("BCCN-DLV-01", "BCCN-CNV-01", role="node")
 class ListenersAreNotCalled(NodeMachine):
     """Does not pass plain messages to listeners."""
 
@@ -258,6 +303,15 @@ class UnknownSendersAreDropped(NodeMachine):
         if event.message.src == UNKNOWN:
             return self.drop(state, Reason.ADDRESS)
         return super().hear(state, channel, event)
+
+
+@shelf.breaks("BCCN-SRC-09", role="node")
+class WildcardNamesAreNotHeard(NodeMachine):
+    """Drops what comes from a name that it would not take itself."""
+
+    def hear(self, state: State, channel: Channel, event: Heard) -> NodeStep:
+        src = event.message.src
+        return self.drop(state, Reason.BODY) if "*" in src or src.endswith("/") else super().hear(state, channel, event)
 
 
 @shelf.breaks("BCCN-DIR-17", role="node")
@@ -356,6 +410,16 @@ class TagIsNotCounted(NodeMachine):
         return len(data) - (22 if b":hmac=" in data[:30] else 0) <= MAX_DATAGRAM
 
 
+@shelf.breaks("BCCN-SIZ-03", role="node")
+class TagOfACallsKeyIsNotCounted(NodeMachine):
+    """Measures a datagram before it is signed with the key of the call."""
+
+    def datagram(self, state: State, event: Send) -> bytes:
+        super().datagram(state, replace(event, key=b""))
+        message = Message(self.source(state, event), state.seq, event.chan, event.payload)
+        return self.codec.encode(message, event.key or self.config.key)
+
+
 @shelf.breaks("BCCN-SIZ-05", role="node")
 class HeaderOf1024AtMost(NodeMachine):
     """Refuses a header of more than 1024 bytes."""
@@ -380,7 +444,7 @@ class PayloadEndsWithALineFeed(NodeMachine):
         return super().datagram(state, replace(event, payload=event.payload + b"\n"))
 
 
-@shelf.breaks("BCCN-API-02", "BCCN-API-08", role="node")
+@shelf.breaks("BCCN-API-02", "BCCN-API-08", "BCCN-CNV-13", role="node")
 class UnknownIsEmpty(NodeMachine):
     """Says "unknown" where it does not know its name."""
 
@@ -397,6 +461,64 @@ class RecvDrains(Node):
         while (got := super().recv(timeout)) is not None:
             last = got
         return last
+
+
+@shelf.breaks("BCCN-API-04", role="node")
+class KeyOfOpenIsNotUsed(NodeMachine):
+    """Signs with the key of a call, but not with that of open."""
+
+    def datagram(self, state: State, event: Send) -> bytes:
+        with without_key(self):
+            return super().datagram(state, event)
+
+
+@shelf.breaks("BCCN-INT-19", role="node")
+class KeyOfACallIsNotUsed(NodeMachine):
+    """Does not sign with the key of a call."""
+
+    def datagram(self, state: State, event: Send) -> bytes:
+        return super().datagram(state, replace(event, key=b""))
+
+
+@shelf.breaks("BCCN-API-05", role="node")
+class CloseKeepsThePort(Node):
+    """Sends and hears no more after close, but holds the port."""
+
+    def close(self) -> None:
+        self.detach()
+        self.player.receive(API, Close())
+
+
+@shelf.breaks("BCCN-API-05", role="node")
+class SendsIntoTheVoid(NodeMachine):
+    """Lets a send after close succeed."""
+
+    def refuse_closed(self, state: State, channel: Channel, _: Input) -> NodeStep:
+        return self.done(state, "BCCN-API-05")
+
+
+@shelf.breaks("BCCN-API-07", role="node")
+class NamesAreToldInPart(NodeMachine):
+    """Tells the first 64 characters of its name."""
+
+    def get_name(self, state: State, channel: Channel, event: GetName) -> NodeStep:
+        return super().get_name(replace(state, name=state.name[:64]), channel, event)
+
+
+@shelf.breaks("BCCN-API-11", "BCCN-API-12", role="node")
+class TellsTheLastNumber(NodeMachine):
+    """Tells the number that was sent last, not the next."""
+
+    def get_seq(self, state: State, channel: Channel, event: GetSeq) -> NodeStep:
+        return super().get_seq(replace(state, seq=max(0, state.seq - 1)), channel, event)
+
+
+@shelf.breaks("BCCN-SEQ-05", role="node")
+class BeginsBelowZero(NodeMachine):
+    """Begins with the number -1."""
+
+    def initial(self) -> State:
+        return replace(super().initial(), seq=-1)
 
 
 @shelf.breaks("BCCN-API-08", role="node")
@@ -470,29 +592,3 @@ class DuplicatesHaveNumbersOfTheirOwn(NodeMachine):
         again = Expectation("BCCN-DUP-13", Sent(self.datagram(step.state, event)), WIRE)
         sent: tuple[Any, ...] = (step.owes[0], again, *step.owes[2:])
         return Step(replace(step.state, seq=self.next_seq(step.state)), sent)
-
-
-@shelf.breaks("BCCN-CNV-17", role="node")
-class ForkRenames(Node):
-    """Takes another name in a child by itself."""
-
-    def __init__(self, *args: Any, **ports: Any) -> None:
-        super().__init__(*args, **ports)
-        self._parent = os.getpid()
-
-    @property
-    def name(self) -> str:
-        own = Node.name.fget(self)  # type: ignore[attr-defined]
-        return own if os.getpid() == self._parent else f"{own}/{os.getpid()}"
-
-    @name.setter
-    def name(self, name: str | None) -> None:
-        Node.name.fset(self, name)  # type: ignore[attr-defined]
-
-
-@shelf.breaks("BCCN-CHN-09", role="node")
-class BangIsStripped(Node):
-    """Sends a topic that begins with "!" under the rest of its name."""
-
-    def send_topic(self, topic: str, payload: bytes, key: bytes = b"") -> None:
-        super().send_topic(topic.lstrip("!") or "bang", payload, key)

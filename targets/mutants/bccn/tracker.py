@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from reference_impl.bccn.frames import Message, Peer
+from reference_impl.bccn.frames import UNKNOWN, Heard, Message, Peer
 from reference_impl.bccn.node import NodeMachine, State
 from reference_impl.bccn.tracker import Last, Senders, Tracker
 from targets.mutants.bccn.shelf import shelf
@@ -96,6 +96,15 @@ class ChannelIsInTheKey(NodeMachine):
 
     def tracker_key(self, state: State, message: Message, peer: Peer) -> str:
         return f"{super().tracker_key(state, message, peer)} {message.chan}"
+
+
+@shelf.breaks("BCCN-DUP-07", "BCCN-SRC-07", role="node")
+class UnknownSendersSpeakOnce(NodeMachine):
+    """Takes everything that an unknown sender says after its first message for a duplicate."""
+
+    def tracked(self, state: State, event: Heard) -> State | None:
+        spoken = self.tracker_key(state, event.message, event.peer) in state.senders
+        return None if event.message.src == UNKNOWN and spoken else super().tracked(state, event)
 
 
 @shelf.breaks("BCCN-DUP-09", role="node")
