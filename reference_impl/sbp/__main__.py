@@ -30,11 +30,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="sbp", description="An SBP v1 peer that accepts connections.")
     parser.add_argument("--host", default="127.0.0.1")
     parser.add_argument("--port", type=int, default=5481)
-    parser.add_argument("--peer-id", default=f"peer-{secrets.token_hex(4)}")
+    parser.add_argument("--peer-id", default="", help="empty: one of its own choice")
     parser.add_argument("--receipt", default="no", type=str.lower, help="yes: acknowledge each Message")
     parser.add_argument("--limit", type=int, default=MAX_FRAME, help="bytes of the largest frame it takes")
     told = parser.parse_args()
-    config = Config(told.peer_id, receipt=told.receipt in ("yes", "true", "1"), limit=told.limit)
+    config = Config(
+        told.peer_id or f"peer-{secrets.token_hex(4)}", receipt=told.receipt in ("yes", "true", "1"), limit=told.limit
+    )
     with contextlib.suppress(KeyboardInterrupt):
         asyncio.run(serve(told.host, told.port, config))
 

@@ -269,8 +269,18 @@ class Codec:
         if frame.caps is not None:
             payload["caps"] = list(frame.caps)
         if frame.metadata is not None:
-            payload["metadata"] = json.loads(frame.metadata)
+            payload["metadata"] = self.encode_metadata(frame.metadata)
         return self.utf8(to_json(payload))
+
+    def encode_metadata(self, metadata: str) -> Any:
+        if not namespaced(metadata):
+            raise Unencodable("a metadata key has no namespace: write it as `namespace:name`")  # SBP-HSP-07
+        return json.loads(metadata)
+
+
+def namespaced(metadata: str | None) -> bool:
+    """Has each key of this JSON object a colon behind something (SBP-HSP-07)?"""
+    return all(":" in key and not key.startswith(":") for key in json.loads(metadata or "{}"))
 
 
 def to_json(value: Any) -> str:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from typing import Any, cast
 
 PROTOCOL, VERSION = "sideband", "1"  # SBP-HSP-01, -02
 ID_SIZE = 16
 MAX_FRAME = 1_048_576  # SBP-LIM-01: bytes of a whole frame
 MAX_HANDSHAKE = 8_192  # SBP-LIM-04: bytes of the JSON
 MAX_SUBJECT = 256  # SBP-LIM-05: bytes of UTF-8
+MOST_SHOWN = 64  # bytes of one field in a sentence for people
 
 
 class Kind(enum.IntEnum):
@@ -40,11 +42,27 @@ class Code(enum.IntEnum):
     APPLICATION = 2000  # and all above
 
 
+class Shown:
+    """Prints bytes as the shim's contract spells them, in hex; what was not given is left out."""
+
+    __slots__ = ()
+
+    def __str__(self) -> str:
+        given = [(f.name, value) for f in fields(cast(Any, self)) if (value := getattr(self, f.name)) != f.default]
+        return f"{type(self).__name__}({', '.join(f'{name}={in_text(value)}' for name, value in given)})"
+
+
+def in_text(value: object) -> str:
+    if not isinstance(value, bytes):
+        return repr(value)
+    return value.hex() if len(value) <= MOST_SHOWN else f"{value[:MOST_SHOWN].hex()}… ({len(value)} bytes)"
+
+
 # -- frames: `id` is the frame's own, `ts` milliseconds since the epoch or None (SBP-FLAGS-01, -02) --------------------
 
 
 @dataclass(frozen=True, slots=True)
-class Handshake:
+class Handshake(Shown):
     """First frame of either peer; its JSON, field by field (SBP-HSP-*)."""
 
     id: bytes
@@ -58,19 +76,19 @@ class Handshake:
 
 
 @dataclass(frozen=True, slots=True)
-class Ping:
+class Ping(Shown):
     id: bytes
     ts: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Pong:
+class Pong(Shown):
     id: bytes
     ts: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Close:
+class Close(Shown):
     """The sender is about to end the transport; None: without a reason (SBP-CLOSE-01)."""
 
     id: bytes
@@ -79,7 +97,7 @@ class Close:
 
 
 @dataclass(frozen=True, slots=True)
-class UnknownOp:
+class UnknownOp(Shown):
     """A Control frame of a later minor version: op 4..255 (SBP-CTRL-04)."""
 
     id: bytes
@@ -89,7 +107,7 @@ class UnknownOp:
 
 
 @dataclass(frozen=True, slots=True)
-class Message:
+class Message(Shown):
     """One unit of application data (SBP-MSG-01)."""
 
     id: bytes
@@ -99,7 +117,7 @@ class Message:
 
 
 @dataclass(frozen=True, slots=True)
-class Ack:
+class Ack(Shown):
     """The frame whose id is `of` was received; no other (SBP-ACK-01, SBP-SEM-02)."""
 
     id: bytes
@@ -108,7 +126,7 @@ class Ack:
 
 
 @dataclass(frozen=True, slots=True)
-class Error:
+class Error(Shown):
     """`id` is the failing frame's where that is known (SBP-ERR-06)."""
 
     id: bytes
@@ -125,7 +143,7 @@ Frame = Handshake | Ping | Pong | Close | UnknownOp | Message | Ack | Error
 
 
 @dataclass(frozen=True, slots=True)
-class BadFlags:
+class BadFlags(Shown):
     """A reserved flag bit is set (SBP-FLAGS-04)."""
 
     why: str
@@ -135,7 +153,7 @@ class BadFlags:
 
 
 @dataclass(frozen=True, slots=True)
-class Malformed:
+class Malformed(Shown):
     """Bytes that are no frame. `fatal` is false for what the reject list does not name (bad UTF-8, Ping data)."""
 
     why: str
@@ -145,7 +163,7 @@ class Malformed:
 
 
 @dataclass(frozen=True, slots=True)
-class BadHandshake:
+class BadHandshake(Shown):
     """A Handshake whose JSON is none, or lacks a field or gives it another type (SBP-HS-01, SBP-HSP-08)."""
 
     why: str
@@ -156,14 +174,14 @@ class BadHandshake:
 
 
 @dataclass(frozen=True, slots=True)
-class Text:
+class Text(Shown):
     """A message that is not binary: the carrier's, not SBP's."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
-class Oversize:
+class Oversize(Shown):
     """A frame beyond the limit; its content was not looked at."""
 
     size: int
@@ -171,12 +189,12 @@ class Oversize:
 
 
 @dataclass(frozen=True, slots=True)
-class Opened:
+class Opened(Shown):
     """The transport is up."""
 
 
 @dataclass(frozen=True, slots=True)
-class Hangup:
+class Hangup(Shown):
     """The transport ends, with the WebSocket close code (1006: none was received)."""
 
     code: int
@@ -190,7 +208,7 @@ Input = Frame | NoFrame | Text | Oversize | Opened | Hangup
 
 
 @dataclass(frozen=True, slots=True)
-class Send:
+class Send(Shown):
     """The host sends a Message."""
 
     subject: str
@@ -199,19 +217,19 @@ class Send:
 
 
 @dataclass(frozen=True, slots=True)
-class SendPing:
+class SendPing(Shown):
     """The host wants to know whether the other side lives."""
 
 
 @dataclass(frozen=True, slots=True)
-class SendClose:
+class SendClose(Shown):
     """The host is done with the session."""
 
     reason: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Established:
+class Established(Shown):
     """The other side's Handshake was good."""
 
     peer_id: str
@@ -220,7 +238,7 @@ class Established:
 
 
 @dataclass(frozen=True, slots=True)
-class Delivered:
+class Delivered(Shown):
     """A Message for the host."""
 
     subject: str
@@ -229,21 +247,21 @@ class Delivered:
 
 
 @dataclass(frozen=True, slots=True)
-class Answered:
+class Answered(Shown):
     """A Pong came."""
 
     ts: int | None
 
 
 @dataclass(frozen=True, slots=True)
-class Acked:
+class Acked(Shown):
     """The other side has received the frame with this id."""
 
     id: bytes
 
 
 @dataclass(frozen=True, slots=True)
-class Failed:
+class Failed(Shown):
     """The other side reported an Error."""
 
     code: int
@@ -252,7 +270,7 @@ class Failed:
 
 
 @dataclass(frozen=True, slots=True)
-class Ended:
+class Ended(Shown):
     """The session is over; the reason of a Close, or ours."""
 
     reason: str

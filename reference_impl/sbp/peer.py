@@ -7,7 +7,6 @@ text leaves open stands in `alternatives`, as an optional debt, or as a hole tha
 from __future__ import annotations
 
 import enum
-import json
 from collections.abc import Collection
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -16,6 +15,7 @@ from immutables import Map
 
 from reference_impl.core import Channel, Expectation, Level, Machine, Row, Step, anything, fresh, one_of
 from reference_impl.core.expectation import Entropy, Hole
+from reference_impl.sbp.codec import namespaced
 from reference_impl.sbp.frames import (
     ID_SIZE,
     MAX_FRAME,
@@ -71,14 +71,6 @@ class Config:
     metadata: str | None = None
     receipt: bool = False  # acknowledge each Message
     limit: int = MAX_FRAME
-
-    def __post_init__(self) -> None:
-        if not namespaced(self.metadata):
-            raise ValueError("a metadata key has no namespace: write it as `namespace:name` (SBP-HSP-07)")
-
-
-def namespaced(metadata: str | None) -> bool:
-    return all(":" in key[1:] for key in json.loads(metadata or "{}"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,18 +145,20 @@ class PeerMachine(Machine[State]):
             case Phase.GREETING, Handshake() if self.questionable(event):
                 return (self.reject(state, event.id, "SBP-LIM-04", VIOLATION),)
             case Phase.OPEN, Handshake() | BadHandshake():
-                return (self.reject(state, event.id, "SBP-SES-05", BadHandshake.codes),)
+                return self.disliked(state, event.id, "SBP-SES-05", BadHandshake.codes)
             case Phase.OPEN, UnknownOp():
-                codes = (*VIOLATION, Code.UNSUPPORTED_FEATURE)
-                complaint = self.complaint(state, event.id, "SBP-CTRL-04", codes)
-                return (Step(state, (complaint,)), self.reject(state, event.id, "SBP-CTRL-04", codes))
+                return self.disliked(state, event.id, "SBP-CTRL-04", (*VIOLATION, Code.UNSUPPORTED_FEATURE))
             case Phase.OPEN, Pong() | Ack() if self.stray(state, event):
-                return (self.reject(state, event.id, "SBP-SES-07", VIOLATION),)
+                return self.disliked(state, event.id, "SBP-SES-07", VIOLATION)
             case Phase.OPEN, Error():
                 return (self.end(state, "the other side failed"),)
             case Phase.OPEN, Malformed(fatal=False):
                 return (Step(state, (self.complaint(state, event.id, "SBP-CMP-02", event.codes),)),)
         return ()
+
+    def disliked(self, state: State, id: bytes | None, clause: str, codes: tuple[int, ...]) -> tuple[PeerStep, ...]:
+        """What nobody has to take: an Error, or an Error and the end."""
+        return Step(state, (self.complaint(state, id, clause, codes),)), self.reject(state, id, clause, codes)
 
     def stray(self, state: State, frame: Pong | Ack) -> bool:
         return frame.of not in state.said if isinstance(frame, Ack) else not state.pings
@@ -202,7 +196,7 @@ class PeerMachine(Machine[State]):
         if not self.understands(frame):
             return self.reject(state, frame.id, "SBP-HSP-10", (Code.UNSUPPORTED_VERSION,), Level.MUST)
         told = Established(frame.peer_id, anything(object, frame.caps), anything(object, frame.metadata))
-        return Step(replace(state, phase=Phase.OPEN), (Expectation("SBP-HSP-11", told, HOST),))
+        return Step(replace(state, phase=Phase.OPEN), (Expectation("SBP-CMP-01", told, HOST),))
 
     def understands(self, frame: Handshake) -> bool:
         return frame.protocol == PROTOCOL and frame.version == VERSION
@@ -273,7 +267,9 @@ class PeerMachine(Machine[State]):
 
     def complaint(self, state: State, id: bytes | None, clause: str, codes: tuple[int, ...]) -> Expectation:
         words = Code(codes[0]).name.replace("_", " ").lower()
-        error = Error(error_id(id, state.used), one_of(*codes), anything(str, words), anything(bytes, b""), any_ts())
+        error = Error(
+            error_id(id, state.used), one_of(*map(int, codes)), anything(str, words), anything(bytes, b""), any_ts()
+        )
         return Expectation(clause, error, WIRE)
 
     def end(
@@ -295,8 +291,9 @@ class PeerMachine(Machine[State]):
         return self.reject(state, event.id, "SBP-LIM-03", (Code.PROTOCOL_VIOLATION,), close_code=1009)
 
     def text(self, state: State, channel: Channel, _: Text) -> PeerStep:
-        """Not SBP: whether an Error goes before the end is free."""
-        return self.reject(state, None, "SBP-SES-01", VIOLATION, Level.MAY, 1003)
+        """Not SBP: whether an Error goes before the end is free, and no text says which."""
+        codes = (*VIOLATION, Code.UNSUPPORTED_FEATURE)
+        return self.reject(state, None, "SBP-SES-01", codes, Level.MAY, 1003)
 
     # -- what the host wants --------------------------------------------------------------------------------------
 
@@ -331,7 +328,7 @@ DOWN, GREETING, OPEN, OVER = Phase.DOWN, Phase.GREETING, Phase.OPEN, Phase.OVER
 # The specification as a table. A pair that is absent cannot happen; the selftests sweep the product.
 TABLE: dict[tuple[Phase, type], Row] = {
     (DOWN, Opened): Row(("SBP-HS-02", "SBP-HSP-09"), M.opened),
-    (GREETING, Handshake): Row(("SBP-HSP-10", "SBP-HS-01"), M.greeted),
+    (GREETING, Handshake): Row(("SBP-HSP-10", "SBP-HS-01", "SBP-CMP-01"), M.greeted),
     (GREETING, BadHandshake): Row(("SBP-HSP-08", "SBP-HSP-03"), M.bad_handshake),
     (GREETING, Ping): Row(("SBP-HS-03",), M.too_early),
     (GREETING, Pong): Row(("SBP-HS-03",), M.too_early),

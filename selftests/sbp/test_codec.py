@@ -84,8 +84,9 @@ def test_any_bytes_get_an_answer(raw: bytes) -> None:
         Message(bytes(16), ""),
         Message(bytes(16), "\ud800"),
         UnknownOp(bytes(16), 4),
+        *(Handshake(bytes(16), "me", metadata=f'{{"{key}":1}}') for key in ("", "bare", ":name", ":a:b")),
     ],
-    ids=str,
+    ids=repr,
 )
 def test_what_does_not_fit_is_not_written(frame: Frame) -> None:
     with pytest.raises(Unencodable):
@@ -98,3 +99,10 @@ def test_what_does_not_fit_is_not_written(frame: Frame) -> None:
 def test_json_that_python_would_take_is_refused(payload: bytes) -> None:
     """A constant that is no JSON, half a character, and more nesting than the reader can hold."""
     assert isinstance(codec.decode(bytes(19) + payload), BadHandshake)
+
+
+def test_a_frame_shows_its_bytes_in_hex() -> None:
+    """As the shim's contract spells them; what was not given is left out, what is long is cut."""
+    id = bytes(range(16))
+    assert str(Ack(id, b"\xff" * 16, 5)) == f"Ack(id={id.hex()}, of={'ff' * 16}, ts=5)"
+    assert str(Message(id, "app/x", bytes(100))).endswith(f"data={'00' * 64}… (100 bytes))")

@@ -15,6 +15,7 @@ PRODUCT = ["suites/sbp/peer/test_product.py", "suites/sbp/peer/test_machine.py",
     [
         ("Terse", [*PRODUCT[:2], "suites/sbp/peer/test_reject.py"]),
         ("Eager", [*PRODUCT, "suites/sbp/peer/test_handshake.py"]),
+        ("Odd", ["suites/sbp"]),
         ("CodecOnly", ["suites/sbp/codec", PRODUCT[2]]),
     ],
 )

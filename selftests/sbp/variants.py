@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
+import itertools
+import json
+import random
+import time
 from dataclasses import replace
 from typing import Any
 
+from harness.shim import Emit
 from harness.shim.roles import RoleShim
 from reference_impl.core import Channel, Expectation, Level, Player
-from reference_impl.sbp.codec import Codec
-from reference_impl.sbp.frames import Frame, Handshake, Opened
+from reference_impl.sbp.codec import Codec, Rejected
+from reference_impl.sbp.frames import Frame, Handshake, Kind, Malformed, Message, Opened
 from reference_impl.sbp.peer import WIRE, Config, PeerMachine, PeerStep, State
 from reference_impl.sbp.peer_io import Session
 from targets.reference.sbp import CodecRole, PeerRole
@@ -64,12 +70,86 @@ class Stamping(Codec):
         return super().encode(frame if frame.ts is not None else replace(frame, ts=1_700_000_000_123))
 
 
+class LazyQueue(asyncio.Queue[Any]):
+    """Lets Acks wait; those that come behind the end are lost."""
+
+    def put_nowait(self, item: Any) -> None:
+        put = super().put_nowait
+        if isinstance(item, bytes) and item[0] == Kind.ACK:
+            asyncio.get_running_loop().call_later(0.01, put, item)
+        else:
+            put(item)
+
+
+class LazySession(Session):
+    """Acknowledges when it has time, and stamps its Messages itself."""
+
+    def __init__(self, *given: Any, **more: Any) -> None:
+        super().__init__(*given, **more)
+        self._outgoing = LazyQueue()
+
+    def send(self, subject: str, data: bytes = b"", ts: int | None = None) -> bytes:
+        return super().send(subject, data, int(time.time() * 1000))
+
+
+class OtherCodes(PeerMachine):
+    """Says the last of the codes that are allowed."""
+
+    def complaint(self, state: State, id: bytes | None, clause: str, codes: tuple[int, ...]) -> Expectation:
+        return super().complaint(state, id, clause, codes[::-1])
+
+
+class OddCodec(Codec):
+    """Writes the members of a Handshake in another order each time, and takes no NUL in a subject."""
+
+    def encode_handshake(self, frame: Handshake) -> bytes:
+        members = list(json.loads(super().encode_handshake(frame)).items())
+        random.shuffle(members)
+        return json.dumps(dict(members), indent=1).encode()
+
+    def message(self, id: bytes, ts: int | None, body: bytes) -> Message:
+        if "\0" in (got := super().message(id, ts, body)).subject:
+            raise Rejected(Malformed("a NUL in the subject", id))
+        return got
+
+
 class TersePeer(PeerRole):
     machine, session = WaitingMachine, TerseSession
 
 
 class EagerPeer(PeerRole):
     machine, session, codec = OtherChoices, EagerSession, Stamping
+
+
+class OddPeer(PeerRole):
+    """Numbers its sessions, says null where nothing is, closes with a reason of its own and does not tell of the end."""
+
+    machine, session, codec = OtherCodes, LazySession, OddCodec
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._names: Any = itertools.count(1)
+
+    async def start(self, config: dict[str, Any], emit: Emit) -> dict[str, Any]:
+        def tell(event: str, data: dict[str, Any]) -> None:
+            if event != "closed":
+                emit(event, {name: value if value not in ("", [], {}) else None for name, value in data.items()})
+
+        return await super().start(config, tell)
+
+    async def do_close(self, session: str, reason: str | None = None) -> dict[str, Any]:
+        return await super().do_close(session, reason or "done")
+
+
+class OddCodecRole(CodecRole):
+    codec = OddCodec
+
+
+class Odd(RoleShim):
+    """What the first implementation that was not ours did otherwise."""
+
+    def __init__(self) -> None:
+        super().__init__("odd", "0", {"sbp/peer": OddPeer, "sbp/codec": OddCodecRole})
 
 
 class Terse(RoleShim):

@@ -64,7 +64,7 @@ def hints(payload: dict[str, Any]) -> None:
     sound = caps is None or (isinstance(caps, list) and all(isinstance(cap, str) for cap in caps))
     need(sound, "SBP-HSP-05", "caps as an array of strings", payload)
     need(metadata is None or isinstance(metadata, dict), "SBP-HSP-06", "metadata as an object", payload)
-    bare = [key for key in metadata or {} if ":" not in key[1:]]
+    bare = [key for key in metadata or {} if ":" not in key or key.startswith(":")]
     need(not bare, "SBP-HSP-07", "metadata keys with a namespace", bare)
 
 

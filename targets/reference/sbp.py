@@ -75,6 +75,10 @@ class PeerRole(Role):
 
     async def start(self, config: dict[str, Any], emit: Emit) -> dict[str, Any]:
         told = config_of(config)
+        try:
+            self.codec().encode(Handshake(bytes(16), told.peer_id, told.caps, told.metadata))
+        except Unencodable as error:  # what cannot be announced (SBP-HSP-07) is the operator's error, told at once
+            raise TargetRefused(str(error)) from None
 
         def make(carrier: Carrier) -> Session:
             name = next(self._names)

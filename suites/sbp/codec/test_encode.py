@@ -9,7 +9,7 @@ from typing import Any
 
 from harness.cases import axis, clauses
 from harness.trial import Broken, Trial
-from suites.sbp.codec.asked import Asked, Refusal
+from suites.sbp.codec.asked import Asked, Refusal, same_frame
 from suites.sbp.wire import A
 
 Each = Callable[..., Awaitable[None]]
@@ -62,7 +62,7 @@ async def test_the_timestamp_bit_says_whether_there_is_one(codec: Asked, trial: 
     trial.expect(stamped[1] & 1 == 1, "bit 0: a timestamp of zero is one", stamped.hex(), "SBP-TS-05")
     trial.expect(stamped[1] == 1, "flags 01", stamped.hex(), "SBP-FLAGS-03")
     wanted = plain[:1] + b"\x01" + plain[2:18] + bytes(8) + plain[18:]
-    trial.expect(stamped == wanted, wanted.hex(), stamped.hex(), "SBP-FLAGS-01")
+    trial.expect(same_frame(stamped, wanted), wanted.hex(), stamped.hex(), "SBP-FLAGS-01")
 
 
 async def written(codec: Asked, members: dict[str, Any]) -> bytes:
@@ -105,10 +105,27 @@ def parsed(raw: bytes) -> dict[str, Any]:
     return payload
 
 
-@clauses("SBP-TS-03")
-@axis("ts", [2**63, -(2**63) - 1, 2**64])
-async def test_what_does_not_fit_is_not_written(codec: Asked, trial: Trial, ts: int) -> None:
-    """A timestamp beyond 64 bits has no bytes; what an encoder does with it is its own affair, and recorded."""
-    got = await codec.encode(fields("ping", ts=str(ts)))
+NO_BYTES: dict[str, tuple[str, dict[str, Any]]] = {
+    **{f"ts-{ts}": ("SBP-TS-03", fields("ping", ts=str(ts))) for ts in (2**63, -(2**63) - 1, 2**64)},
+    **{f"code-{code}": ("SBP-ERR-02", fields("error", code=code)) for code in (65_536, 67_536, -1)},
+    "subject-empty": ("SBP-MSG-05", fields("message", subject="")),
+}
+
+
+@clauses("SBP-TS-03", "SBP-ERR-02", "SBP-MSG-05")
+@axis("frame", NO_BYTES)
+async def test_what_has_no_bytes_is_refused(codec: Asked, trial: Trial, frame: tuple[str, dict[str, Any]]) -> None:
+    """A number that does not fit would be another one on the wire, and a Message without a subject is none."""
+    clause, members = frame
+    got = await codec.encode(members)
+    trial.expect(isinstance(got, Refusal), "a refusal", got.hex() if isinstance(got, bytes) else got, clause)
+
+
+@clauses("SBP-HSP-07")
+@axis("key", ["bare", "", ":name", ":a:b"])
+async def test_a_bare_metadata_key_is_never_written(codec: Asked, trial: Trial, key: str) -> None:
+    """A key has a namespace and a colon: an encoder that is given another refuses it, or leaves it out."""
+    got = await codec.encode(fields("handshake", metadata={"vendor:x": "1", key: "2"}))
     if not isinstance(got, Refusal):
-        trial.info(f"timestamp {ts} is written as {got[18:26].hex()}")
+        keys = list(parsed(got[19:]).get("metadata") or {})
+        trial.expect(key not in keys, f"no key {key!r}", keys, "SBP-HSP-07")

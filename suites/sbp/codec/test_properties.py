@@ -16,7 +16,7 @@ from suites.sbp.codec.asked import Asked, Refusal, normal
 ids = st.binary(min_size=16, max_size=16)
 times = st.one_of(st.none(), st.integers(-(2**63), 2**63 - 1).map(str))
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=40)
-subjects = texts.filter(lambda s: 0 < len(s.encode()) <= 256).map(lambda s: "app/" + s if len(s) < 60 else s)
+subjects = texts.filter(lambda s: "\0" not in s).map(lambda s: f"app/{s}")  # 164 bytes at most; NUL: see may_be_refused
 hexes = st.binary(max_size=60).map(bytes.hex)
 
 
@@ -100,8 +100,13 @@ async def judge(codec: Asked, trial: Trial, raw: bytes) -> None:
     got = await codec.decode(raw)
     if wanted is None:
         trial.expect(isinstance(got, Refusal), "a refusal", got, "SBP-CMP-01")
-    elif wanted != FREE:
+    elif wanted != FREE and not (isinstance(got, Refusal) and may_be_refused(wanted)):
         trial.expect(got == normal(wanted), str(normal(wanted)), got, "SBP-CMP-01")
+
+
+def may_be_refused(fields: dict[str, Any]) -> bool:
+    """A NUL in a subject: the profiles for subjects, which are off here, forbid it."""
+    return "\0" in fields.get("subject", "")
 
 
 FREE: dict[str, Any] = {"kind": "free"}

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Callable
+import functools
+from collections.abc import Awaitable, Callable
 from typing import Any, TypeVar
 
 from websockets.asyncio.connection import Connection
@@ -29,9 +30,9 @@ from reference_impl.sbp.frames import (
 from reference_impl.sbp.frames import Close as CloseFrame
 from suites.sbp import wire
 from suites.sbp.lint import lint
+from suites.sbp.peer.told import Told
 
 Heard = Frame | Hangup | Broken
-Told = tuple[str, dict[str, Any]]
 T = TypeVar("T")
 codec = Codec()
 SOON_S = 1.0
@@ -44,7 +45,7 @@ class Line:
     def __init__(self, trial: Trial, websocket: Connection, instance: Instance, hosted: bool) -> None:
         self.trial, self.websocket, self.instance, self.hosted = trial, websocket, instance, hosted
         self.peer_id = wire.unique("harness")
-        self.session = ""  # the target's name for it, once it is established
+        self.session: Any = None  # the target's name for it, once it is established
         self.inbox: asyncio.Queue[Heard] = asyncio.Queue()
         self.told: asyncio.Queue[Told | TargetError] = asyncio.Queue()
         self.on_frame: Callable[[Heard], None] = self.inbox.put_nowait
@@ -215,11 +216,18 @@ class Line:
         last = max((n for n, heard in enumerate(self.heard) if isinstance(heard, Pong)), default=-1)
         return self.survived and any(heard is frame for heard in self.heard[:last])
 
-    async def maybe_next(self) -> Frame | Hangup | None:
+    async def maybe_next(self, what: str = "a frame") -> Frame | Hangup | None:
         """The next frame if one comes soon; for what may, but need not come."""
+        return await self._soon(functools.partial(self.next, what))
+
+    async def maybe_told(self, name: str) -> dict[str, Any] | None:
+        """The next event of that name if one comes soon: a host may have no ear for it."""
+        return await self._soon(functools.partial(self.expect_told, name))
+
+    async def _soon(self, come: Callable[[], Awaitable[T]]) -> T | None:
         full, self.trial.patience_s = self.trial.patience_s, min(self.trial.patience_s, SOON_S)
         try:
-            return await self.next()
+            return await come()
         except Nothing:
             return None
         finally:
@@ -230,11 +238,13 @@ class Line:
         subject = wire.unique("app/fence")
         await self.send(wire.message(subject))
         before: list[Told] = []
-        while (event := await self.next_told("SBP-SES-10"))[1].get("subject") != subject:
-            before.append(event)
-            if event[0] == "closed":
-                raise Broken(self.trial.own_clause, "the session to go on", str(event))
-        return before
+        while True:
+            event, data = await self.next_told("SBP-SES-10", f"the Message {subject} at the host")
+            if data.get("subject") == subject:
+                return before
+            if event == "closed":
+                raise Broken(self.trial.own_clause, "the session to go on", f"closed {data}")
+            before.append((event, data))
 
     async def stays_open(self, clause: str) -> None:
         """The session goes on: a Pong comes or, where we see the host, a Message reaches it."""
@@ -248,31 +258,34 @@ class Line:
 
     # -- the host -------------------------------------------------------------------------------------------------
 
-    async def next_told(self, clause: str = "") -> Told:
+    async def next_told(self, clause: str = "", what: str = "an event at the host") -> Told:
         """The next thing that the target tells its host about this session."""
         if not self.hosted:
             raise TargetUnsupported("this target shows nothing of its host")
-        event: Told = await self.trial.next_of(self.told, "an event at the host", clause)
+        event: Told = await self.trial.next_of(self.told, what, clause)
         return event
 
     async def expect_told(self, name: str, clause: str = "") -> dict[str, Any]:
         """The next event of that name; what else the host learns meanwhile is left out."""
         while True:
-            event, data = await self.next_told(clause)
+            event, data = await self.next_told(clause, f"`{name}` at the host")
             if event == name:
                 return data
             if event == "closed":
                 raise Broken(clause or self.trial.own_clause, f"`{name}` at the host", f"closed {data}")
 
     async def established(self) -> dict[str, Any]:
-        return await self.expect_told("established", "SBP-HSP-11")
+        """A good Handshake is accepted."""
+        return await self.expect_told("established", "SBP-CMP-01")
 
     async def do(self, op: str, **args: Any) -> dict[str, Any]:
         """An operation of the host on this session."""
         if not self.hosted:
             raise TargetUnsupported("this target has no host to ask")
         self.trial.said("harness", "host", "request", f"{op} {args}")
-        return await self.instance.do(op, session=self.session, **args)
+        answer = await self.instance.do(op, session=self.session, **args)
+        self.trial.said("host", "harness", "answer", str(answer))
+        return answer
 
     async def close(self) -> None:
         self.on_frame = lambda _: None

@@ -9,10 +9,11 @@ from websockets.asyncio.client import connect
 from websockets.asyncio.server import Server, ServerConnection, serve
 from websockets.exceptions import InvalidHandshake, InvalidMessage
 
-from harness.errors import TargetCrashed, TargetError
+from harness.errors import ShimBroken, TargetCrashed, TargetError
 from harness.targets import Instance
 from harness.trial import Broken, Trial
 from suites.sbp.peer.line import Line
+from suites.sbp.peer.told import MEMBERS, Told, as_told
 from suites.sbp.wire import LIMIT, unique
 
 ROLE = "sbp/peer"
@@ -55,6 +56,11 @@ class Meeting:
             await line.established()
         return line
 
+    async def told_meanwhile(self, line: Line, side: str) -> list[Told]:
+        """What the host was told of a line that has ended: once another session serves it, nothing more is on its way."""
+        await (await self.session(side)).host_fence()
+        return [await line.next_told() for _ in range(line.told.qsize())]
+
     async def _dialled(self, told: dict[str, Any]) -> tuple[Instance, Any]:
         instance = await self.target.instance(ROLE, told)
         try:
@@ -85,24 +91,33 @@ class Meeting:
     # -- what the target tells its host ---------------------------------------------------------------------------
 
     async def _pump(self, instance: Instance) -> None:
-        """Events of one instance to the lines they are about; those of earlier cases' sessions are dropped."""
+        """Events of one instance to the lines they are about."""
         try:
             while not self._over:  # 3.11's wait_for loses a cancellation that meets a result
                 event, data = await instance.event(FOREVER_S)
-                for line in self.lines:
-                    if line.instance is instance and self._is_about(line, event, data):
-                        self.trial.said("host", "harness", "event", f"{event} {str(data)[:400]}")
-                        line.on_told((event, {k: v for k, v in data.items() if k != "session"}))
-                        break
+                line = self._line_of(instance, event, data)
+                about = "" if line else "event for an unknown session: "  # of an earlier case's, or of nobody's
+                self.trial.said("host", "harness", "event", f"{about}{event} {str(data)[:400]}")
+                if line:
+                    line.on_told(as_told(event, data))
         except TargetError as death:
             for line in self.lines:
                 if line.instance is instance:
                     line.on_told(death)
 
-    def _is_about(self, line: Line, event: str, data: dict[str, Any]) -> bool:
-        if event == "established" and not line.session and data.get("peer_id") == line.peer_id:
-            line.session = str(data.get("session", ""))
-        return bool(line.session) and data.get("session") == line.session
+    def _line_of(self, instance: Instance, event: str, data: dict[str, Any]) -> Line | None:
+        """Whose event this is. A session's name may be any JSON value but null; the first `established` tells it."""
+        name = data.get("session")
+        if name is None and event in MEMBERS:
+            raise ShimBroken(f"`{event}` does not say its session")
+        for line in self.lines:
+            if line.instance is not instance:
+                continue
+            if event == "established" and line.session is None and data.get("peer_id") == line.peer_id:
+                line.session = name
+            if line.session is not None and line.session == name:
+                return line
+        return None
 
     async def close(self) -> None:
         self._over = True

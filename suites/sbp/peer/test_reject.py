@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 from harness.cases import axis, clauses
 from harness.trial import Trial
 from reference_impl.sbp.frames import Error, Hangup
@@ -109,6 +112,22 @@ async def test_a_reserved_flag_on_the_first_frame_ends_the_connection(meeting: M
     line = await meeting.line("accept")
     await line.send(kind[:1] + b"\x40" + kind[2:])
     await line.expect_rejection("SBP-FLAGS-05", MALFORMED, kind[2:18])
+
+
+@clauses("SBP-CMP-02", "SBP-FLAGS-05")
+@axis("side", SIDES)
+@axis("cause", {"flags": wire.bad_flags, "length": lambda: wire.frame(1, b"\xff\xff\xff\xff"), "text": lambda: "text"})
+async def test_what_follows_a_rejected_frame_is_not_handled(
+    meeting: Meeting, trial: Trial, side: str, cause: Callable[[], Any]
+) -> None:
+    """The session ends with the frame that breaks a rule: a Message right behind it reaches nobody."""
+    await trial.target.need("sbp/peer", "host")
+    line, bad = await meeting.session(side), cause()
+    await (line.text(bad) if isinstance(bad, str) else line.send(bad))
+    await line.send(wire.message("app/behind", b"\x01"))
+    await line.until_end("SBP-CMP-02")
+    told = [event for event in await meeting.told_meanwhile(line, side) if event[0] == "message"]
+    trial.expect(not told, "no Message at the host", told, "SBP-CMP-02")
 
 
 @clauses("SBP-ERR-06", "SBP-FLAGS-06")

@@ -9,6 +9,7 @@ from harness.trial import Broken, Trial
 from harness.vectors import Vector, load
 from reference_impl.sbp.frames import Ack, Error, Pong
 from suites.sbp import wire
+from suites.sbp.peer.line import Line
 from suites.sbp.peer.meeting import SIDES, Meeting
 from suites.sbp.wire import A
 
@@ -45,9 +46,9 @@ def expect_message(
     trial: Trial, told: dict[str, Any], subject: str, data: bytes, ts: str | None = None, clause: str = "SBP-MSG-04"
 ) -> None:
     """The host got this Message; its timestamp may be left out, never changed."""
-    same = told.get("subject") == subject and str(told.get("data", "")).lower() == data.hex()
-    trial.expect(same, f"{subject!r} {data[:60].hex()}", str(told)[:300], clause)
-    if told.get("ts") is not None:
+    observed = f"{told['subject']!r} {told['data'][:60].hex()}"
+    trial.expect((told["subject"], told["data"]) == (subject, data), f"{subject!r} {data[:60].hex()}", observed, clause)
+    if told["ts"] is not None:
         trial.expect(str(told["ts"]) == ts, f"timestamp {ts}", told["ts"], "SBP-TS-06")
 
 
@@ -92,27 +93,30 @@ async def test_a_subject_arrives_as_it_was_sent(meeting: Meeting, trial: Trial, 
     expect_message(trial, await line.expect_told("message"), subject, b"\x01", clause="SBP-MSG-03")
 
 
-@clauses("SBP-SES-14", "SBP-LIM-06")
+@clauses("SBP-SES-14", "SBP-LIM-06", "SBP-MSG-03")
 @axis("subject", {"rpc": "rpc/x", "event": "event/x", "stream": "stream/x", "bare": "x", "long": "app/" + "x" * 400})
 async def test_other_subjects_are_carried_or_refused(meeting: Meeting, trial: Trial, subject: str) -> None:
-    """Namespaces and longer subjects are the receiver's choice, and recorded."""
+    """Namespaces and longer subjects are the receiver's choice, and recorded; but it changes none."""
     line = await meeting.session("accept")
-    await line.send(wire.message(subject))
-    await line.wire_fence()
-    if not line.survived:
-        trial.info(f"{subject[:40]} is refused")
+    await line.send(wire.message(subject), wire.ping())
+    heard = await line.maybe_next()
+    if not isinstance(heard, Pong):
+        trial.info(f"{subject[:40]} is {'refused' if heard else 'taken, or not: nothing is said to it'}")
+    elif line.hosted and (told := [data for event, data in await line.host_fence() if event == "message"]):
+        expect_message(trial, told[0], subject, b"", clause="SBP-MSG-03")
 
 
 @clauses("SBP-SES-10", "SBP-TS-06")
 @axis("side", SIDES)
 async def test_messages_are_handled_in_the_order_of_arrival(meeting: Meeting, trial: Trial, side: str) -> None:
-    """A timestamp orders nothing: decreasing, negative and far-future ones are delivered as they came."""
+    """A timestamp orders nothing: decreasing, negative and far-future ones, and none, are delivered as they came."""
     line = await meeting.session(side)
-    times = [TS - n for n in range(60)] + [-1, 2**63 - 1, 0, -(2**63), 5, 4, 3]
+    stamped = [TS - n for n in range(30)] + [-1, 2**63 - 1, 0, -(2**63), 5, 4, 3]
+    times = [ts for stamp in stamped for ts in (stamp, None)]  # those with one and those without are not two queues
     await line.send(*(wire.message("app/order", n.to_bytes(2, "big"), ts=ts) for n, ts in enumerate(times)))
     for n, ts in enumerate(times):
         told = await line.expect_told("message", "SBP-SES-10")
-        expect_message(trial, told, "app/order", n.to_bytes(2, "big"), str(ts), "SBP-SES-10")
+        expect_message(trial, told, "app/order", n.to_bytes(2, "big"), None if ts is None else str(ts), "SBP-SES-10")
 
 
 @clauses("SBP-TS-01", "SBP-FLAGS-07")
@@ -141,13 +145,16 @@ async def test_ids_are_random(meeting: Meeting, trial: Trial) -> None:
     """A thousand ids: none twice, and no bit that stands still."""
     line = await meeting.session("accept")
     await line.send(*(wire.ping() for _ in range(1000)))
-    ids = [int.from_bytes((await line.expect(Pong, "SBP-SES-06")).id, "big") for _ in range(1000)]
-    trial.expect(len(set(ids)) == 1000, "a thousand ids", len(set(ids)), "SBP-FID-09")
+    raw = [(await line.expect(Pong, "SBP-SES-06")).id for _ in range(1000)]
+    trial.restart()  # a thousand Pongs are no evidence: a few ids are
+    trial.said("peer", "harness", "frame", f"1000 Pongs, the first ids: {' '.join(id.hex() for id in raw[:4])}")
+    trial.expect(len(set(raw)) == 1000, "a thousand ids", len(set(raw)), "SBP-FID-09")
+    ids = [int.from_bytes(id, "big") for id in raw]
     for bit in range(128):
         ones = sum(id >> bit & 1 for id in ids)
-        offset, clause = 15 - bit // 8, "SBP-FID-03" if ones in (0, 1000) else "SBP-FID-02"
+        place, clause = f"bit {bit % 8} of byte {15 - bit // 8}", "SBP-FID-03" if ones in (0, 1000) else "SBP-FID-02"
         # Six standard deviations: a fair coin fails this once in a thousand million.
-        trial.expect(400 <= ones <= 600, "each bit set in 400 to 600 of 1000", f"{ones}, in byte {offset}", clause)
+        trial.expect(400 <= ones <= 600, "each bit set in 400 to 600 of 1000 ids", f"{place} in {ones} of them", clause)
 
 
 @clauses("SBP-SES-08", "SBP-SEM-01")
@@ -167,11 +174,23 @@ async def test_a_receipt_names_each_message(meeting: Meeting, trial: Trial, side
     await trial.target.need("sbp/peer", "receipt")
     line = await meeting.session(side, receipt=True)
     ids = [wire.new_id() for _ in range(20)]
-    await line.send(*(wire.message("app/receipt", b"", id) for id in ids))
-    acks = [frame.of for frame in await line.wire_fence() if isinstance(frame, Ack)]
+    acks = await receipts(line, ids)
     named = sorted(of for of in acks if of in ids)  # Acks of the Handshake or a Ping are allowed too
     trial.expect(named == sorted(ids), "each Message acknowledged once", f"{len(named)} of 20", "SBP-ACK-03")
-    trial.expect(all(of in line.sent for of in acks), "Acks of frames that were sent", acks, "SBP-ACK-03")
+    strange = [of.hex() for of in acks if of not in line.sent]
+    trial.expect(not strange, "Acks of frames that were sent", strange, "SBP-ACK-03")
+
+
+async def receipts(line: Line, ids: list[bytes]) -> list[bytes]:
+    """What the peer acknowledges when these Messages come, in its order; ends the session.
+
+    Only when all have come is the session ended: a peer need not pay its debts behind a frame that ends it.
+    """
+    await line.send(*(wire.message("app/receipt", b"", id) for id in ids))
+    acks: list[bytes] = []
+    while not set(ids) <= set(acks):
+        acks.append((await line.expect(Ack, "SBP-ACK-03")).of)
+    return acks + [frame.of for frame in await line.wire_fence() if isinstance(frame, Ack)]
 
 
 @clauses("SBP-SES-10", "SBP-ACK-03")
@@ -180,8 +199,7 @@ async def test_receipts_come_in_the_order_of_arrival(meeting: Meeting, trial: Tr
     await trial.target.need("sbp/peer", "receipt")
     line = await meeting.session("accept", receipt=True)
     ids = [wire.new_id() for _ in range(20)]
-    await line.send(*(wire.message("app/receipt", b"", id) for id in ids))
-    acks = [frame.of for frame in await line.wire_fence() if isinstance(frame, Ack)]
+    acks = await receipts(line, ids)
     if [of for of in acks if of in ids] != ids:
         trial.info("receipts overtake one another")
 
@@ -252,8 +270,8 @@ async def test_a_close_is_taken(meeting: Meeting, trial: Trial, side: str, reaso
     said = await line.maybe_next()
     trial.expect(not isinstance(said, Error), "the end, or silence", said, "SBP-CLOSE-01")
     await line.hang_up()
-    if line.hosted:
-        await line.expect_told("closed", "SBP-SES-09")
+    if line.hosted and await line.maybe_told("closed") is None:
+        trial.info("this host is not told of the end")
 
 
 @clauses("SBP-CLOSE-02", "SBP-CMP-01")

@@ -26,8 +26,9 @@ from reference_impl.sbp.frames import (
 )
 from reference_impl.sbp.peer import HOST, WIRE, Config, PeerMachine, PeerStep, State
 from suites.sbp import wire
-from suites.sbp.peer.line import Heard, Line, Told, codec
+from suites.sbp.peer.line import Heard, Line, codec
 from suites.sbp.peer.meeting import PEER_ID, Meeting
+from suites.sbp.peer.told import Told
 
 
 class HostUnseen(PeerMachine):
@@ -69,8 +70,13 @@ class PeerWatch(Watch[State]):
     def host_was_told(self, event: Told | TargetError) -> None:
         if isinstance(event, TargetError):
             self.heard(HOST, event)
-        elif (told := as_told(*event)) is not None:
+        elif (told := as_event(*event)) is not None:
             self.heard(HOST, told)
+
+    def _judge(self, channel: Channel, frame: Any) -> None:
+        if isinstance(frame, TargetError):  # the target is gone, or its shim is at fault: nothing to judge
+            raise frame
+        super()._judge(channel, frame)
 
     # -- saying ---------------------------------------------------------------------------------------------------
 
@@ -112,21 +118,19 @@ class PeerWatch(Watch[State]):
         await self.settle()
 
 
-def as_told(event: str, data: dict[str, Any]) -> object:
+def as_event(event: str, data: dict[str, Any]) -> object:
     """An event of the shim's contract as the machine knows it; None for one that it does not know."""
     match event:
         case "established":
-            return Established(data.get("peer_id", ""), None, None)
+            return Established(data["peer_id"], None, None)
         case "message":
-            ts = data.get("ts")
-            data_hex = bytes.fromhex(str(data.get("data", "")))
-            return Delivered(data.get("subject", ""), data_hex, None if ts is None else int(ts))
+            return Delivered(data["subject"], data["data"], data["ts"])
         case "pong":
             return Answered(None)
         case "acked":
-            return Acked(bytes.fromhex(str(data.get("id", ""))))
+            return Acked(data["id"])
         case "error":
-            return Failed(data.get("code", 0), data.get("message", ""), b"")
+            return Failed(data["code"], data["message"], data["details"])
         case "closed":
-            return Ended(str(data.get("reason", "")))
+            return Ended(data["reason"])
     return None

@@ -198,6 +198,14 @@ class TimestampsBigEndian(Codec):
         return super().timestamp(flags, id, rest[:8][::-1] + rest[8:] if flags & 1 else rest)
 
 
+@shelf.breaks("SBP-TS-03", role="codec")
+class WrapsTimestamps(Codec):
+    """Writes what is left of a timestamp that does not fit."""
+
+    def encode_timestamp(self, ts: int | None) -> bytes:
+        return super().encode_timestamp(None if ts is None else (ts + 2**63) % 2**64 - 2**63)
+
+
 @shelf.breaks("SBP-TS-04", role="codec")
 class PadsTimestamps(Codec):
     """Reads missing bytes of a timestamp as zero."""
@@ -336,6 +344,14 @@ class IgnoresPingData(Codec):
         pass
 
 
+@shelf.breaks("SBP-PING-03", "SBP-FLAGS-07", role="codec")
+class PongsHaveNoTime(Codec):
+    """Drops the timestamp of a Pong."""
+
+    def control(self, id: bytes, ts: int | None, body: bytes) -> Frame:
+        return super().control(id, None if body == b"\x02" else ts, body)
+
+
 @shelf.breaks("SBP-CLOSE-01", "SBP-REQ-02", role="codec")
 class WantsReason(Codec):
     """Refuses a Close without a reason."""
@@ -423,6 +439,14 @@ class TakesAnEmptySubject(Codec):
     def message(self, id: bytes, ts: int | None, body: bytes) -> Message:
         subject, data = self.counted(id, body, "subject")
         return Message(id, subject, data, ts)
+
+
+@shelf.breaks("SBP-MSG-05", role="codec")
+class WritesAnEmptySubject(Codec):
+    """Writes a Message without a subject."""
+
+    def encode_subject(self, subject: str) -> bytes:
+        return self.sized(subject)
 
 
 @shelf.breaks("SBP-MSG-05", "SBP-REQ-01", role="codec")
@@ -525,6 +549,14 @@ class SignedCodes(Codec):
         return replace(got, code=got.code - 65536 if got.code > 32767 else got.code)
 
 
+@shelf.breaks("SBP-ERR-02", role="codec")
+class WrapsCodes(Codec):
+    """Writes the lower half of a code that does not fit."""
+
+    def fit(self, form: struct.Struct, value: int) -> bytes:
+        return super().fit(form, value % 2**16 if form.size == 2 else value)
+
+
 @shelf.breaks("SBP-ERR-03", role="codec")
 class CutsAnErrorToWhatIsThere(Codec):
     """Believes the length of an Error's message as far as the bytes go."""
@@ -618,6 +650,23 @@ class ForgetsMetadata(Payload):
 
     def changed(self, payload: dict[str, Any]) -> dict[str, Any]:
         return {k: v for k, v in payload.items() if k != "metadata"}
+
+
+@shelf.breaks("SBP-HSP-07", role="codec")
+class WritesBareKeys(Codec):
+    """Writes metadata under any key."""
+
+    def encode_metadata(self, metadata: str) -> Any:
+        return json.loads(metadata)
+
+
+@shelf.breaks("SBP-HSP-07", role="codec")
+class NamespacesMayBeEmpty(Codec):
+    """Takes any colon in a key for the end of a namespace."""
+
+    def encode_metadata(self, metadata: str) -> Any:
+        keys: dict[str, Any] = json.loads(metadata)
+        return keys if all(":" in key for key in keys) else super().encode_metadata(metadata)
 
 
 @shelf.breaks("SBP-HS-01", role="codec")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import itertools
+import json
 import uuid
 from dataclasses import replace
 from typing import Any, ClassVar
@@ -197,6 +199,17 @@ class NewIdForEachConnection(PeerMachine):
 
 
 @shelf.breaks("SBP-HSP-04", role="peer")
+class ForgetsTheIdItChose(PeerMachine):
+    """Chooses another id for each connection, unless it was told one."""
+
+    numbers = itertools.count(1)
+
+    def greeting(self, state: State) -> Handshake:
+        known = self.config.peer_id.startswith("peer-under")
+        return super().greeting(state) if known else replace(super().greeting(state), peer_id=f"p{next(self.numbers)}")
+
+
+@shelf.breaks("SBP-HSP-04", role="peer")
 class EverybodyIsPeer(PeerMachine):
     """Announces the same id whoever it is."""
 
@@ -243,6 +256,22 @@ class AnnouncesBareKey(Payload):
 
     def changed(self, payload: dict[str, Any]) -> dict[str, Any]:
         return payload | {"metadata": {"hostname": "x"}}
+
+
+@shelf.breaks("SBP-HSP-07", role="peer")
+class AnnouncesAnyKey(Codec):
+    """Greets with metadata as it was told, whatever its keys are."""
+
+    def encode_metadata(self, metadata: str) -> Any:
+        return json.loads(metadata)
+
+
+@shelf.breaks("SBP-HSP-07", role="peer")
+class AnnouncesAnEmptyNamespace(Payload):
+    """Greets with metadata whose key has a second colon, and nothing before its first."""
+
+    def changed(self, payload: dict[str, Any]) -> dict[str, Any]:
+        return payload | {"metadata": {":host:name": "x"}}
 
 
 @shelf.breaks("SBP-LIM-04", role="peer")
@@ -322,6 +351,26 @@ class OneConnectionPerPeerId(PeerMachine):
 
 
 # -- rejection ---------------------------------------------------------------------------------------------------------
+
+
+@shelf.breaks("SBP-CMP-02", role="peer")
+class DeliversBehindTheEnd(PeerMachine):
+    """Hands over what came right behind a frame that ended the session."""
+
+    def receive(self, state: State, channel: Channel, event: object) -> PeerStep:
+        if state.phase is Phase.OVER and isinstance(event, Message):
+            return self.deliver(state, channel, event)
+        return super().receive(state, channel, event)
+
+
+@shelf.breaks("SBP-CMP-02", "SBP-HSP-10", role="peer")
+class AnotherGreetingAnotherChance(PeerMachine):
+    """Turns a version away, and takes the good Handshake right behind it."""
+
+    def receive(self, state: State, channel: Channel, event: object) -> PeerStep:
+        if state.phase is Phase.OVER and isinstance(event, Handshake):
+            return self.greeted(state, channel, event)
+        return super().receive(state, channel, event)
 
 
 @shelf.breaks("SBP-FLAGS-05", "SBP-CMP-02", role="peer")
@@ -515,6 +564,24 @@ class OneIdForAllPongs(PeerMachine):
         return Step(state, (Expectation("", Pong(b"pongpongpongpong"), WIRE),))
 
 
+@shelf.breaks("SBP-FID-07", role="peer")
+class TellsAnotherId(Session):
+    """Tells its host an id that no Message has."""
+
+    def send(self, subject: str, data: bytes = b"", ts: int | None = None) -> bytes:
+        super().send(subject, data, ts)
+        return self.entropy(16)
+
+
+@shelf.breaks("SBP-FID-07", role="peer")
+class TellsAnotherPingsId(Session):
+    """Tells its host an id that no Ping has."""
+
+    def ping(self) -> bytes:
+        super().ping()
+        return self.entropy(16)
+
+
 # -- traffic -----------------------------------------------------------------------------------------------------------
 
 
@@ -623,6 +690,42 @@ class DeliversInPairs(Session):
             self._on_event(self, first)
             return done
         return super().turn(channel, event)
+
+
+@shelf.breaks("SBP-SES-10", "SBP-TS-06", role="peer")
+class StampedMessagesWait(Session):
+    """Sorts Messages with a timestamp, so that those without overtake them."""
+
+    def turn(self, channel: str, event: object) -> list[object]:
+        if isinstance(event, Message) and event.ts is not None:
+            asyncio.get_running_loop().call_later(0.02, super().turn, channel, event)
+            return []
+        return super().turn(channel, event)
+
+
+@shelf.breaks("SBP-PING-03", "SBP-SES-06", role="peer")
+class WantsPingsWithTime(PeerMachine):
+    """Answers a Ping only if it has a timestamp."""
+
+    def pong(self, state: State, channel: Channel, frame: Ping) -> PeerStep:
+        return Step(state) if frame.ts is None else super().pong(state, channel, frame)
+
+
+@shelf.breaks("SBP-SES-14", "SBP-MSG-03", role="peer")
+class PutsSubjectsIntoANamespace(PeerMachine):
+    """Delivers a subject of no namespace under app/."""
+
+    def deliver(self, state: State, channel: Channel, frame: Message) -> PeerStep:
+        bare = frame if "/" in frame.subject else replace(frame, subject=f"app/{frame.subject}")
+        return super().deliver(state, channel, bare)
+
+
+@shelf.breaks("SBP-LIM-06", "SBP-MSG-03", role="peer")
+class DeliversShortSubjects(PeerMachine):
+    """Cuts a subject to 256 letters."""
+
+    def deliver(self, state: State, channel: Channel, frame: Message) -> PeerStep:
+        return super().deliver(state, channel, replace(frame, subject=frame.subject[:256]))
 
 
 @shelf.breaks("SBP-INT-02", "SBP-MSG-01", role="peer")
