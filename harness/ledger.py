@@ -15,6 +15,9 @@ from harness.requirements import catalogue
 from harness.results import CaseResult, Verdict
 from harness.stream import EVENTS, Run, read_run
 
+REFERENCES = ("reference", "reference-process", "reference-docker")
+"""Targets with every role of the reference, as it is."""
+
 
 class State(enum.StrEnum):
     BITTEN = "tested and bitten"
@@ -77,7 +80,7 @@ def newest(runs: Path, kind: str, protocol: str) -> Run:
         header = run.header
         if not header or not run.complete or header.kind != kind or protocol not in header.protocols:
             continue
-        if kind == "mutants" or any(target.name.startswith("reference") for target in header.targets):
+        if kind == "mutants" or any(target.name in REFERENCES for target in header.targets):
             return run
     advice = f"mutants {protocol}" if kind == "mutants" else f"check {protocol} --target reference"
     raise Unavailable(f"{runs} has no whole run of that kind: run `./touchstone {advice}` first")

@@ -28,6 +28,7 @@ from reference_impl.peerbus.frames import (
     Peers,
     Register,
 )
+from reference_impl.peerbus.signing import Profile
 
 BROADCAST = "*"
 KINDS = ("msg", "broadcast")
@@ -119,8 +120,8 @@ def telling_code(code: int) -> int:
 class BrokerMachine(Machine[State]):
     """The broker as a table: (phase of the connection, kind of input) -> row."""
 
-    def __init__(self, tokens: frozenset[str]) -> None:
-        self.tokens = tokens
+    def __init__(self, tokens: frozenset[str], profile: Profile = Profile.CODE) -> None:
+        self.tokens, self.profile = tokens, profile
 
     def initial(self) -> State:
         return State()
@@ -132,14 +133,23 @@ class BrokerMachine(Machine[State]):
         phase = state.phase(channel)
         if phase is Phase.GONE and not isinstance(event, Opened):
             return Step(state)
+        if self.profile is Profile.DOCUMENT and self.contested(phase, event):
+            return self.ignore(state, channel, event)
         return self.obey(phase, state, channel, event)
 
     def alternatives(self, state: State, channel: Channel, event: Input) -> tuple[BrokerStep, ...]:
-        """Contested inputs, which a conforming broker may also drop, or refuse."""
-        if state.phase(channel) is not Phase.REGISTERED or not isinstance(event, Envelope):
-            return ()
-        contested = event.protocol_version != VERSION or event.kind not in KINDS
+        """Contested inputs, which a conforming broker may also drop."""
+        contested = self.profile is Profile.CODE and self.contested(state.phase(channel), event)
         return (Step(state, clauses=("PB-3-03",)),) if contested else ()
+
+    def contested(self, phase: Phase, event: Input) -> bool:
+        """Another version than v1, or a third kind: the document rejects it, the code does not look."""
+        match event:
+            case Ack() | Peers() | Envelope() if phase is Phase.REGISTERED and event.protocol_version != VERSION:
+                return True
+            case Envelope(kind=kind):
+                return phase is Phase.REGISTERED and kind not in KINDS
+        return False
 
     # -- a new connection -----------------------------------------------------------------------------------------
 

@@ -26,6 +26,7 @@ from reference_impl.core import (
     text,
 )
 from reference_impl.core.expectation import Entropy
+from reference_impl.peerbus import jsontext
 from reference_impl.peerbus.codec import Codec
 from reference_impl.peerbus.frames import (
     VERSION,
@@ -55,7 +56,7 @@ from reference_impl.peerbus.host import (
     Stop,
     Surfaced,
 )
-from reference_impl.peerbus.signing import MIN_SECRET
+from reference_impl.peerbus.signing import MIN_SECRET, Profile
 
 SOURCE = "peer-bus"
 
@@ -147,6 +148,8 @@ class ClientMachine(Machine[State]):
     def receive(self, state: State, channel: Channel, event: object) -> ClientStep:
         if channel not in (HOST, NETWORK) and channel != state.connection and not isinstance(event, Opened):
             return Step(state)  # the last words of a connection already given up
+        if self.codec.profile is Profile.DOCUMENT and self.contested(state.phase, event):
+            return self.ignore(state, channel, event)
         return self.obey(state.phase, state, channel, event)
 
     def alternatives(self, state: State, channel: Channel, event: object) -> tuple[ClientStep, ...]:
@@ -155,9 +158,15 @@ class ClientMachine(Machine[State]):
         match state.phase, event:
             case Phase.REGISTERING, Binary() if channel == state.connection:
                 return (self.give_up(state, channel, event),)
-            case Phase.ONLINE, Deliver() if {event.protocol_version, event.envelope.protocol_version} != {VERSION}:
-                return (Step(state, clauses=("PB-3-03",)),)
+        if self.codec.profile is Profile.CODE and self.contested(state.phase, event):
+            return (Step(state, clauses=("PB-3-03",)),)
         return ()
+
+    def contested(self, phase: Phase, event: object) -> bool:
+        """A delivery of another version than v1, or of an envelope of one."""
+        if phase is not Phase.ONLINE or not isinstance(event, Deliver):
+            return False
+        return {event.protocol_version, event.envelope.protocol_version} != {VERSION}
 
     def spoke(self, state: State, expectation: Expectation, frame: object) -> State:
         match frame:
@@ -320,7 +329,7 @@ class ClientMachine(Machine[State]):
 
     def send(self, state: State, channel: Channel, request: SendRequest) -> ClientStep:
         """A bare envelope, all nine fields, signed (PB-3-12, -13, -15, -16)."""
-        body = self.codec.signing.body(request.body)  # PB-4-11
+        body = self.codec.signing.body(jsontext.compact(request.body or b"null"))  # PB-4-11
         envelope = Envelope(
             id=fresh(new_id, state.sent_ids, "a fresh id"),
             sender=self.config.name,  # PB-3-05

@@ -9,7 +9,7 @@ import itertools
 import random
 import secrets
 from collections import deque
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 
 from websockets.asyncio.client import ClientConnection, connect
@@ -193,7 +193,7 @@ class Client:
         pump = asyncio.create_task(self._pump(websocket, self._outgoing))
         try:
             self.turn(self._connection, Opened())
-            async for message in websocket:
+            async for message in self.incoming(websocket):
                 self.turn(self._connection, self.read(message))
         except ConnectionClosed:
             pass
@@ -201,6 +201,10 @@ class Client:
             self.turn(self._connection, Close(websocket.close_code or 1006))
             pump.cancel()
             await asyncio.gather(pump, return_exceptions=True)
+
+    async def incoming(self, websocket: ClientConnection) -> AsyncIterator[str | bytes]:
+        async for message in websocket:
+            yield message
 
     def read(self, message: str | bytes) -> Frame | Garbage | Binary:
         return self.codec.decode(message.encode()) if isinstance(message, str) else Binary(message)

@@ -100,9 +100,13 @@ class Codec:
         return head[:-1] + b',"envelope":' + self.relayed(frame.envelope) + b"}"
 
     def relayed(self, envelope: Envelope) -> bytes:
-        """The code profile serialises again, the document profile relays the very bytes; only whitespace may go."""
+        """The envelope inside a deliver frame."""
+        return self.kept(envelope)
+
+    def kept(self, envelope: Envelope) -> bytes:
+        """What a broker stores: the code profile serialises again, the document profile keeps the very bytes."""
         if self.profile is Profile.DOCUMENT and envelope.wire:
-            return jsontext.compact(envelope.wire)
+            return envelope.wire.strip(b" \t\r\n")
         return self.encode_envelope(envelope)
 
     def encode_envelope(self, envelope: Envelope) -> bytes:
@@ -116,8 +120,8 @@ class Codec:
     # -- byte streams ---------------------------------------------------------------------------------------------
 
     def encode_line(self, frame: Frame) -> bytes:
-        """The byte-stream form: the object and one LF (PB-1-05)."""
-        return self.encode(frame) + b"\n"
+        """The byte-stream form: the object and one LF (PB-1-05); a body may have come with line feeds (PB-1-08)."""
+        return jsontext.compact(self.encode(frame)) + b"\n"
 
     def lines(self) -> LineDecoder:
         return LineDecoder(self)

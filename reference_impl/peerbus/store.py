@@ -64,7 +64,7 @@ class Store:
             case PeerKnown(name):
                 self._db.execute("INSERT OR IGNORE INTO peers VALUES (?)", (name,))
             case MessageStored(m):
-                row = (m.seq, m.key, m.recipient, m.sender, self._codec.encode_envelope(m.envelope))
+                row = (m.seq, m.key, m.recipient, m.sender, self._codec.kept(m.envelope))
                 self._db.execute(
                     "INSERT INTO messages (seq, key, recipient, sender, envelope) VALUES (?, ?, ?, ?, ?)", row
                 )

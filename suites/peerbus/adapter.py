@@ -1,7 +1,7 @@
 """A client under test between two parts that the harness plays: the broker it dials and the host behind it.
 
-What the shim of a client offers: `start` with `url`, `name`, `token`, `secret` and, if it has the capability, `cache_size` and
-`backoff_ms`; the operations `send(to, body)`, `broadcast(body)`, `peers()` and `consume(id)`; the events
+What the shim of a client offers: `start` with `url`, `name`, `token`, `secret` and, if it has the capability of that name,
+`cache_size` and `backoff_ms`; the operations `send(to, body)`, `broadcast(body)`, `peers()` and `consume(id)`; the events
 `message {id, from, to, source, kind, body}` and `status {connected}`. A body is JSON text. A client that hands its host one
 message at a time, and reads on only once that is consumed, declares the capability `serial`.
 """
@@ -86,6 +86,16 @@ class Link(Line):
             pass
         return frame
 
+    async def expect_acks(self, *keys: str, clause: str = "") -> None:
+        """An ack of each of them, in any order."""
+        missing = set(keys)
+        while missing:
+            frame = await self.next(f"acks of {sorted(missing)}", clause)
+            mine = isinstance(frame, Ack) and frame.id in keys
+            self.trial.expect(mine, f"acks of {sorted(missing)}", frame, clause)
+            missing -= {frame.id} if isinstance(frame, Ack) else set()
+        self.acked.update(keys)
+
     async def expect_ack(self, key: str, clause: str = "") -> None:
         frame = await self.next(f"an ack of {key}", clause, key)
         if isinstance(frame, Ack) and key.startswith(f"{frame.id}|"):
@@ -157,12 +167,18 @@ class Adapter:
 
     @property
     def redial_s(self) -> float:
-        return self.trial.patience_s + (0 if "backoff" in self.capabilities else SLOWEST_REDIAL_S)
+        return self.trial.patience_s + (0 if "backoff_ms" in self.capabilities else SLOWEST_REDIAL_S)
+
+    @property
+    def serial(self) -> bool:
+        """Does it read on only once its host has consumed the last message?"""
+        return "serial" in self.capabilities
 
     async def start(self, **config: Any) -> Adapter:
         url = await self.broker.start()
         told = {"url": url, "name": self.name, "token": self.token, "secret": self.secret.decode()}
-        await self.restart(self.session, **{**told, "backoff_ms": BACKOFF_MS, **config})
+        backoff = {"backoff_ms": BACKOFF_MS} if "backoff_ms" in self.capabilities else {}
+        await self.restart(self.session, **{**told, **backoff, **config})
         return self
 
     async def restart(self, session: Session, **config: Any) -> None:
@@ -224,6 +240,15 @@ class Adapter:
         """The next connection, registered: the host was told that it is up."""
         link = await self.registering()
         await self.answer(link)
+        return link
+
+    async def registering_consumed(self, id: str) -> Link:
+        """The next connection, not answered yet, and the host has consumed a message of the last one."""
+        if self.serial:  # it does not notice that its connection is gone before it may read on
+            await self.consume(id)
+            return await self.registering()
+        link = await self.registering()
+        await self.consume(id)
         return link
 
     async def answer(self, link: Link) -> None:
@@ -314,4 +339,6 @@ class Adapter:
     async def expect_unacked(self, link: Link, clause: str = "") -> None:
         """No ack came so far: the next frame is an envelope that the host sends now."""
         await self.send("bob")
-        await link.expect(Envelope, clause)
+        frame = await link.next("the message that the host sends", clause)
+        self.trial.expect(not isinstance(frame, Ack), "no ack before the host consumed it", frame, clause)
+        self.trial.expect(isinstance(frame, Envelope), "the message that the host sends", frame, clause)

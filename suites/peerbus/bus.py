@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import json
+import zlib
+from collections.abc import Iterable
 from dataclasses import replace
 
 from websockets.asyncio.client import ClientConnection, connect
@@ -13,8 +16,12 @@ from harness.errors import TargetCrashed
 from harness.targets import Instance, Session
 from harness.trial import Broken, Trial
 from reference_impl.peerbus.frames import Ack, Close, Deliver, Envelope, Frame, Peers, Register
+from reference_impl.peerbus.signing import Profile
 from suites.peerbus.line import Heard, Line, codec
+from suites.peerbus.lint import ENVELOPE_KEYS, lint
+from suites.peerbus.profiles import profile_of
 
+ROLE = "peerbus/broker"
 TOKENS = ("token-a", "token-b")
 SECRET = b"0123456789abcdef0123456789abcdef"
 _serial = itertools.count(1)
@@ -25,10 +32,16 @@ def unique(prefix: str) -> str:
     return f"{prefix}-{next(_serial)}-{id(_serial) & 0xFFFF:x}"
 
 
+def unique_id() -> str:
+    """A message's id, whose place in the alphabet says nothing about when it was sent."""
+    serial = unique("m")
+    return f"{zlib.crc32(serial.encode()):08x}-{serial}"
+
+
 def message(sender: str, to: str, body: bytes = b'{"n":1}', id: str = "", /, **fields: str) -> Envelope:
     """A signed envelope in normal form."""
     kind = "broadcast" if to == "*" else "msg"
-    envelope = Envelope(id or unique("m"), sender, to, "2026-05-18T12:00:00Z", "peer-bus", kind, body)
+    envelope = Envelope(id or unique_id(), sender, to, "2026-05-18T12:00:00Z", "peer-bus", kind, body)
     return signed(replace(envelope, **fields)) if fields else signed(envelope)  # type: ignore[arg-type]
 
 
@@ -41,11 +54,20 @@ class Peer(Line):
 
     other = "broker"
 
-    def __init__(self, trial: Trial, websocket: ClientConnection, label: str) -> None:
-        super().__init__(trial, websocket, label)
+    def __init__(self, bus: Bus, websocket: ClientConnection, label: str) -> None:
+        super().__init__(bus.trial, websocket, label)
+        self.bus = bus
         self.name = ""
         self.closed: Close | None = None
         self._reader = asyncio.create_task(self.read())
+
+    def lint(self, message: str | bytes, raw: bytes) -> None:
+        lint(message, self.other, self.bus.extra, verbatim=self.bus.profile is Profile.DOCUMENT)
+
+    async def text(self, text: str | Iterable[str]) -> None:
+        text = text if isinstance(text, str) else list(text)
+        self.bus.note_extra("".join(text))
+        await super().text(text)
 
     async def heard(self, frame: Heard) -> None:
         if isinstance(frame, Close):
@@ -103,13 +125,29 @@ class Bus:
     """The broker of one case: connects peers, and ends them when the case ends."""
 
     def __init__(self, trial: Trial, instance: Instance, tokens: tuple[str, ...] = TOKENS) -> None:
-        self.trial, self.instance = trial, instance
+        self.instance = instance
+        self._begin(trial)
         told = instance.details.get("tokens", tokens)
         self.tokens: tuple[str, ...] = tuple(told) if isinstance(told, list | tuple) else (str(told),)
+
+    def _begin(self, trial: Trial) -> None:
+        self.trial = trial
         self.peers: list[Peer] = []
+        self.profile = Profile.CODE  # until somebody connects
+        self.extra: dict[str, set[str]] = {}  # members beyond the nine that peers sent, by the envelope's id
+
+    def note_extra(self, text: str) -> None:
+        """A broker that relays the very bytes relays these members too."""
+        try:
+            value = json.loads(text)
+        except (ValueError, RecursionError):
+            return
+        if isinstance(value, dict) and set(value) - ENVELOPE_KEYS:
+            self.extra.setdefault(str(value.get("id")), set()).update(set(value) - ENVELOPE_KEYS)
 
     async def connect(self, label: str = "", headers: dict[str, str] | None = None) -> Peer:
         """A connection that has said nothing yet."""
+        self.profile = await profile_of(self.trial.target, ROLE)
         try:
             websocket = await connect(
                 self.instance.address,
@@ -121,7 +159,7 @@ class Bus:
             )
         except (OSError, InvalidHandshake, InvalidMessage, TimeoutError) as error:
             raise TargetCrashed(f"no WebSocket connection to {self.instance.address}: {error}") from None
-        peer = Peer(self.trial, websocket, label or f"peer{len(self.peers) + 1}")
+        peer = Peer(self, websocket, label or f"peer{len(self.peers) + 1}")
         self.peers.append(peer)
         return peer
 
@@ -161,16 +199,16 @@ class Bus:
 class PrivateBus(Bus):
     """A broker of the case's own, which it may kill and start again on the same store."""
 
-    def __init__(self, trial: Trial, role: str = "peerbus/broker") -> None:
+    def __init__(self, trial: Trial) -> None:
         self.session: Session | None = None
-        self._role = role
         self._config = {"tokens": list(TOKENS), "state_dir": str(trial.target.new_folder("private"))}
-        self.trial, self.tokens, self.peers = trial, TOKENS, []
+        self.tokens = TOKENS
+        self._begin(trial)
 
     async def start(self) -> PrivateBus:
         self.session = self.trial.target.private()
         await self.session.open()
-        self.instance = await self.session.start(self._role, dict(self._config))
+        self.instance = await self.session.start(ROLE, dict(self._config))
         self.trial.said("harness", "broker", "note", "start")
         return self
 

@@ -12,6 +12,8 @@ from collections.abc import Mapping, Sequence
 
 from suites.peerbus.bus import SECRET, unique
 
+CONTESTED = "the original signs `<`, `>`, `&`, U+2028 and U+2029 as escapes, the document as they stand"
+HTML = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
 SIGNED = ("protocol_version", "id", "from", "to", "ts", "source", "kind", "body")
 Members = Mapping[str, str]
 """Member names and their values as JSON text."""
@@ -32,6 +34,11 @@ def object_text(texts: Members, order: Sequence[str] | None = None) -> str:
 def canonical(texts: Members) -> str:
     """Section 4: eight members, fixed order, compact; header strings must be in normal form here."""
     return object_text({"body": "null", **texts}, SIGNED)
+
+
+def escaped(text: str) -> str:
+    """How the code profile signs the five characters on which the profiles differ."""
+    return "".join(HTML.get(c, c) for c in text)
 
 
 def mac(text: str, secret: bytes = SECRET) -> str:

@@ -37,7 +37,7 @@ class Line:
                 raw = message.encode() if isinstance(message, str) else message
                 self.trial.said(self.other, self.label, "frame", raw.decode(errors="replace"), raw)
                 await self.heard(self._judged(message, raw))
-        closed = Close(self.websocket.close_code or 1006)
+        closed = Close(int(self.websocket.close_code or 1006))
         reason = self.websocket.close_reason or ""
         self.trial.said(self.other, self.label, "close", f"close {closed.code} {reason}".rstrip())
         await self.heard(closed)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
 from harness.trial import Broken
@@ -18,8 +20,13 @@ def need(condition: bool, clause: str, expected: str, observed: object) -> None:
         raise Broken(clause, expected, str(observed)[:400])
 
 
-def lint(message: str | bytes, sender: str) -> None:
-    """Raise Broken for a message that no `sender` ("broker" or "client") may emit."""
+Extra = Mapping[str, set[str]]
+"""The members beyond the nine that a sender gave its envelope, by the envelope's id."""
+RELAYED = "the document relays the very bytes it was sent, the original writes the nine fields anew"
+
+
+def lint(message: str | bytes, sender: str, extra: Extra = MappingProxyType({}), verbatim: bool = False) -> None:
+    """Raise Broken for a message that no `sender` ("broker" or "client") may emit; `verbatim` brokers relay what is extra."""
     need(isinstance(message, str), "PB-1-02", "a text message", f"binary {message[:40]!r}")
     assert isinstance(message, str)
     value = _one_object(message)
@@ -33,6 +40,8 @@ def lint(message: str | bytes, sender: str) -> None:
         _envelope(value, message)
     else:
         _control(value, str(kind), sender, message)
+    if kind == "deliver":
+        _deliver(value, message, extra, verbatim)
 
 
 def _one_object(message: str) -> dict[str, Any]:
@@ -48,7 +57,8 @@ def _one_object(message: str) -> dict[str, Any]:
 def _control(value: dict[str, Any], kind: str, sender: str, message: str) -> None:
     need("protocol_version" in value, "PB-2-02", "protocol_version on every control frame", message)
     need(value["protocol_version"] == "v1", "PB-0-02", 'protocol_version "v1"', message)
-    need(not CURSORS & set(value), "PB-5-20", "no resume position", message)
+    if sender == "client":  # what a broker adds to its own frames is its own affair
+        need(not CURSORS & set(value), "PB-5-20", "no resume position", message)
     if kind == "peers" and sender == "broker":
         names = value.get("names")
         sound = isinstance(names, list) and all(isinstance(name, str) for name in names)
@@ -60,17 +70,19 @@ def _control(value: dict[str, Any], kind: str, sender: str, message: str) -> Non
     if kind == "register":
         sound = all(isinstance(value.get(key), str) for key in REGISTER_KEYS)
         need(sound, "PB-2.1-03", "protocol_version, type, token and name as strings", message)
-    if kind == "deliver":
-        _deliver(value, message)
 
 
-def _deliver(value: dict[str, Any], message: str) -> None:
+def _deliver(value: dict[str, Any], message: str, extra: Extra, verbatim: bool) -> None:
     key, envelope = value.get("delivery_key"), value.get("envelope")
     need(isinstance(key, str) and key != "", "PB-2.4-11", "a delivery_key on every deliver", message)
     need(isinstance(envelope, dict), "PB-2.4-01", "exactly one envelope object", message)
     assert isinstance(envelope, dict)
     need("delivery_key" not in envelope, "PB-2.4-05", "the delivery_key outside the envelope", message)
-    _envelope(envelope, message)
+    relayed = set(envelope) & extra.get(str(envelope.get("id")), set())
+    if relayed and not verbatim:
+        observed = f"extra {sorted(relayed)}: {message}"
+        raise Broken("PB-3-01", "exactly the nine fields", observed[:400], RELAYED)
+    _envelope({key: envelope[key] for key in envelope if key not in relayed}, message)
 
 
 def _envelope(value: dict[str, Any], message: str) -> None:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from harness import __version__
 from harness.errors import TargetRefused
 from harness.shim import Emit
-from harness.shim.roles import Role
+from harness.shim.roles import Role, RoleShim
 from reference_impl.peerbus.broker import BrokerMachine
 from reference_impl.peerbus.broker_io import Broker
 from reference_impl.peerbus.client import ClientMachine
@@ -16,6 +17,7 @@ from reference_impl.peerbus.codec import Codec
 from reference_impl.peerbus.frames import Envelope, Garbage
 from reference_impl.peerbus.host import Surfaced
 from reference_impl.peerbus.jsontext import NotJson
+from reference_impl.peerbus.signing import Profile
 
 
 class CodecRole(Role):
@@ -89,7 +91,7 @@ class BrokerRole(Role):
 
 
 class ClientRole(Role):
-    capabilities = ("cache_size", "backoff", "kill", "profile:code")
+    capabilities = ("cache_size", "backoff_ms", "kill", "profile:code")
     codec: type[Codec] = Codec
     machine: type[ClientMachine] = ClientMachine
     client: type[Client] = Client
@@ -161,3 +163,42 @@ class ClientRole(Role):
 
 
 ROLES = {"peerbus/codec": CodecRole, "peerbus/broker": BrokerRole, "peerbus/client": ClientRole}
+
+
+# -- the same under the document's authority: the target `reference-document` ------------------------------------------
+
+
+class DocumentCodec(Codec):
+    def __init__(self) -> None:
+        super().__init__(Profile.DOCUMENT)
+
+
+class DocumentBrokerMachine(BrokerMachine):
+    def __init__(self, tokens: frozenset[str]) -> None:
+        super().__init__(tokens, Profile.DOCUMENT)
+
+
+class DocumentCodecRole(CodecRole):
+    capabilities = ("profile:document",)
+    codec = DocumentCodec
+
+
+class DocumentBrokerRole(BrokerRole):
+    capabilities = ("restart", "kill", "audit", "profile:document")
+    codec = DocumentCodec
+    machine = DocumentBrokerMachine
+
+
+class DocumentClientRole(ClientRole):
+    capabilities = ("cache_size", "backoff_ms", "kill", "profile:document")
+    codec = DocumentCodec
+
+
+class Document(RoleShim):
+    def __init__(self) -> None:
+        roles = {
+            "peerbus/codec": DocumentCodecRole,
+            "peerbus/broker": DocumentBrokerRole,
+            "peerbus/client": DocumentClientRole,
+        }
+        super().__init__("reference-document", __version__, roles)

@@ -13,6 +13,11 @@ from suites.peerbus.bus import Bus, Peer, message, unique
 MANY = 200
 
 
+def letter(sender: str, to: str, n: int) -> Envelope:
+    """Nothing but when it was sent tells its place: ids are in no order, and later ones carry earlier times."""
+    return message(sender, to, ts=f"2026-05-18T12:{59 - n // 60 % 60:02}:{59 - n % 60:02}Z")
+
+
 def assert_in_order(trial: Trial, sent: list[Envelope], got: Iterable[Deliver], clause: str) -> None:
     """The first delivery of each id comes in the order of sending."""
     ids = [delivery.delivery_key for delivery in got]
@@ -31,7 +36,7 @@ def _first_difference(wanted: list[str], got: list[str]) -> str:
 async def test_live_order(bus: Bus, trial: Trial) -> None:
     """200 messages to a connected peer arrive in the order of sending."""
     sender, receiver = await bus.peer(), await bus.peer()
-    sent = [message(sender.name, receiver.name) for _ in range(MANY)]
+    sent = [letter(sender.name, receiver.name, n) for n in range(MANY)]
     await sender.send(*sent)
     assert_in_order(trial, sent, await receiver.deliveries(MANY, "PB-5-12"), "PB-5-12")
 
@@ -41,7 +46,7 @@ async def test_flush_order_of_two_senders(bus: Bus, trial: Trial) -> None:
     """Two senders interleave messages to an absent peer; at register each sender's come in order."""
     one, two, name = await bus.peer(), await bus.peer(), unique("r")
     await bus.leave(await bus.peer(name), one)
-    sent = {peer.name: [message(peer.name, name) for _ in range(MANY // 2)] for peer in (one, two)}
+    sent = {peer.name: [letter(peer.name, name, n) for n in range(MANY // 2)] for peer in (one, two)}
     for first, second in zip(sent[one.name], sent[two.name], strict=True):
         await one.send(first)
         await two.send(second)
@@ -57,7 +62,7 @@ async def test_flush_order_of_two_senders(bus: Bus, trial: Trial) -> None:
 async def test_direct_and_broadcast_share_one_order(bus: Bus, trial: Trial) -> None:
     """A sender's direct messages and broadcasts arrive in the order it sent them."""
     sender, receiver = await bus.peer(), await bus.peer()
-    sent = [message(sender.name, "*" if n % 2 else receiver.name) for n in range(40)]
+    sent = [letter(sender.name, "*" if n % 2 else receiver.name, n) for n in range(40)]
     await sender.send(*sent)
     got = [d.envelope.id for d in await receiver.deliveries(40)]
     trial.expect(got == [e.id for e in sent], "send order", got)
@@ -67,7 +72,7 @@ async def test_direct_and_broadcast_share_one_order(bus: Bus, trial: Trial) -> N
 async def test_order_while_the_recipient_reconnects(bus: Bus, trial: Trial) -> None:
     """A sender streams while its recipient comes and goes: on every connection its messages are in order, none is lost."""
     sender, name = await bus.peer(), unique("r")
-    sent = [message(sender.name, name) for _ in range(MANY)]
+    sent = [letter(sender.name, name, n) for n in range(MANY)]
     seen: list[list[Deliver]] = []
     first = await bus.peer(name)
 
@@ -99,7 +104,7 @@ async def test_peers_comes_first_while_others_send(bus: Bus, trial: Trial) -> No
     """A peer that registers under load hears its ack before any delivery, and then everything in order."""
     sender, name = await bus.peer(), unique("r")
     await bus.leave(await bus.peer(name), sender)
-    sent = [message(sender.name, name) for _ in range(MANY)]
+    sent = [letter(sender.name, name, n) for n in range(MANY)]
 
     async def stream() -> None:
         for envelope in sent:

@@ -59,6 +59,7 @@ async def test_a_mebibyte_is_read(bus: Bus, trial: Trial, pieces: int) -> None:
     trial.expect(len(text) == LIMIT, "a probe of exactly the limit", len(text))
     step = len(text) // pieces + 1
     await sender.text([text[i : i + step] for i in range(0, len(text), step)] if pieces > 1 else text)
+    await sender.fence()  # says how the connection was closed, if it was
     [got] = await receiver.deliveries(1, "PB-1-13")
     trial.expect(codec.encode(got.envelope).decode() == text, "the message unchanged", "another one", "PB-1-13")
 

@@ -72,7 +72,8 @@ async def test_an_ack_is_version_type_and_id(adapter: Adapter, link: Link, trial
     await link.deliver(mail, key)
     await adapter.expect_surfaced(mail)
     await adapter.consume(mail.id)
-    trial.expect(await link.next(key=key) == Ack(key), str(Ack(key)), "another frame")
+    frame = await link.next(key=key)
+    trial.expect(frame == Ack(key), str(Ack(key)), frame)
 
 
 @clauses("PB-2.2-05", "PB-2.2-02", "PB-5-17", "PB-2.4-18")

@@ -134,7 +134,7 @@ class ClientWatch(Watch[Any]):
     @property
     def quiet(self) -> bool:
         """Does a client that is busy with one message still listen?"""
-        return not self.held or "serial" not in self.adapter.capabilities
+        return not self.held or not self.adapter.serial
 
     async def say(self, text: str) -> None:
         assert self.link, "a rule speaks on a connection"
@@ -265,7 +265,7 @@ class Client(LoopMachine):
     def deliver(self, body: bytes, key: str, everyone: bool) -> None:
         """A good message, under its id, its row or the key of another message."""
         to = "*" if everyone else self.watch.adapter.name
-        mail = message("alice", to, body, source="touch <stone>" if everyone else "")
+        mail = message("alice", to, body, source="touch stone" if everyone else "")
         self.mails.append(mail)
         self._deliver(mail, key.format(id=mail.id, name=self.watch.adapter.name))
 

@@ -141,10 +141,11 @@ async def test_one_byte_more_closes(adapter: Adapter, link: Link) -> None:
 
 
 @clauses("PB-1-15")
-async def test_a_body_over_budget_is_refused(adapter: Adapter, link: Link) -> None:
-    """A body that no broker would read fails at the sender, which keeps its connection."""
+@axis("size", {"over-by-itself": MAX_MESSAGE + 2, "over-in-its-frame": MAX_MESSAGE - 50})
+async def test_a_body_over_budget_is_refused(adapter: Adapter, link: Link, size: int) -> None:
+    """A body that no broker would read, alone or with the eight other fields, fails at the sender, which keeps its connection."""
     try:
-        await adapter.send("bob", '"%s"' % ("x" * MAX_MESSAGE))
+        await adapter.send("bob", '"%s"' % ("x" * (size - 2)))
     except (TargetRefused, TargetFailed) as error:
         adapter.trial.said("client", "host", "note", f"refused: {error}"[:200])
     id = await adapter.send("bob")

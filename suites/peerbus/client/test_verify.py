@@ -12,10 +12,12 @@ from collections.abc import Callable
 from harness.cases import axis, clauses
 from harness.errors import TargetFailed, TargetRefused
 from harness.targets import Target
-from harness.trial import Trial
+from harness.trial import Broken, Trial
+from reference_impl.peerbus.signing import Profile
 from suites.peerbus import handmade
 from suites.peerbus.adapter import ROLE, Adapter, Link
 from suites.peerbus.bus import SECRET
+from suites.peerbus.profiles import need_profile, profile_of
 
 Members = dict[str, str]
 
@@ -228,12 +230,8 @@ async def test_a_body_verifies_as_it_is_spelled(adapter: Adapter, link: Link, bo
 
 @clauses("PB-4-18", "PB-3-11")
 @axis("rewritten", {"sorted": '{"a":2,"z":1.0}', "number": '{"z":1,"a":2}', "spaced": '{"z": 1.0, "a": 2}'})
-async def test_signed_over_a_rewritten_body_is_rejected(
-    target: Target, adapter: Adapter, link: Link, rewritten: str
-) -> None:
-    """An equal value in another spelling is another body; spacing counts in the code profile only."""
-    if " " in rewritten:
-        await target.need(ROLE, "profile:code")
+async def test_signed_over_a_rewritten_body_is_rejected(adapter: Adapter, link: Link, rewritten: str) -> None:
+    """An equal value in another spelling is another body; spaces that are not on the wire are in nobody's canonical form."""
     texts = handmade.members(adapter.name, body='{"z":1.0,"a":2}')
     await assert_rejected(adapter, link, handmade.signed(texts, handmade.canonical(texts | {"body": rewritten})))
 
@@ -253,7 +251,7 @@ SPACED = {"spaces": '{ "z" : 1 , "a" : [ 1 , 2 ] }', "lines": '{\n\t"z": 1,\r\n\
 @axis("body", SPACED)
 async def test_a_spaced_body_is_signed_compact(target: Target, adapter: Adapter, link: Link, body: str) -> None:
     """Code profile: whitespace between tokens is not signed."""
-    await target.need(ROLE, "profile:code")
+    await need_profile(target, ROLE, Profile.CODE)
     texts = handmade.members(adapter.name, body=body)
     await assert_accepted(
         adapter, link, handmade.signed(texts, handmade.canonical(texts | {"body": '{"z":1,"a":[1,2]}'}))
@@ -264,8 +262,23 @@ async def test_a_spaced_body_is_signed_compact(target: Target, adapter: Adapter,
 @axis("body", SPACED)
 async def test_signed_over_the_spaced_body_is_rejected(target: Target, adapter: Adapter, link: Link, body: str) -> None:
     """Code profile: a signature over the whitespace is no signature."""
-    await target.need(ROLE, "profile:code")
+    await need_profile(target, ROLE, Profile.CODE)
     await assert_rejected(adapter, link, handmade.signed(handmade.members(adapter.name, body=body)))
+
+
+@clauses("PB-4-15")
+@axis("field", {"source": "source", "body": "body"})
+async def test_characters_of_html_verify_as_the_profile_says(
+    target: Target, adapter: Adapter, link: Link, field: str
+) -> None:
+    """Signed as they stand, in the code profile as their lower-case escapes; the host sees the characters."""
+    texts = handmade.members(adapter.name) | {field: '"<a>&b\u2028\u2029"'}
+    code = await profile_of(target, ROLE) is Profile.CODE
+    over = handmade.canonical(texts | {field: handmade.escaped(texts[field])} if code else texts)
+    try:
+        await assert_accepted(adapter, link, handmade.signed(texts, over))
+    except Broken as broken:
+        raise Broken(broken.clause, broken.expected, broken.observed, handmade.CONTESTED) from None
 
 
 # -- secrets and versions ----------------------------------------------------------------------------------------------
@@ -311,8 +324,9 @@ async def test_an_envelope_of_another_version(
 ) -> None:
     """Signed with another version: the code does not look at it, the document says reject; judged by profile."""
     texts = handmade.signed(handmade.members(adapter.name, protocol_version=version))
-    if "profile:document" in await target.capabilities(ROLE):
+    if await profile_of(target, ROLE) is Profile.DOCUMENT:
         await assert_rejected(adapter, link, texts)
+        trial.info(f"an envelope of version {version} is dropped, as the document says; the original does not look")
     else:
         await assert_accepted(adapter, link, texts)
-    trial.info("contested: the document says reject, the original code does not look")
+        trial.info(f"an envelope of version {version} is surfaced, as by the original; the document says reject")

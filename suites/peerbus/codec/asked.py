@@ -7,7 +7,8 @@ from typing import Any
 
 from harness.errors import ShimBroken, TargetRefused
 from harness.targets import Instance
-from harness.trial import Trial
+from harness.trial import MOST_TEXT, Trial
+from suites.peerbus.profiles import profile_of
 
 SECRET = b"0123456789abcdef0123456789abcdef"
 ROLE = "peerbus/codec"
@@ -20,36 +21,37 @@ class Asked:
         self.trial, self._instance = trial, instance
 
     async def profile(self) -> str:
-        """Which authority the target follows where the document and the original differ; undeclared, the original."""
-        declared = await self.trial.target.capabilities(ROLE)
-        return "profile:document" if "profile:document" in declared else "profile:code"
+        """What a vector calls the profile it needs."""
+        return f"profile:{await profile_of(self.trial.target, ROLE)}"
 
     async def canonical(self, wire: bytes) -> bytes | None:
-        answer = await self._ask("canonical", "canonical", str, wire, wire=wire.hex())
+        answer = await self._ask("canonical", "canonical", str, wire=wire)
         return None if answer is None else unhex(answer)
 
     async def sign(self, wire: bytes, secret: bytes = SECRET) -> str | None:
-        answer: str | None = await self._ask("sign", "hmac", str, wire, wire=wire.hex(), secret=secret.hex())
+        answer: str | None = await self._ask("sign", "hmac", str, secret=secret, wire=wire)
         return answer
 
     async def verify(self, wire: bytes, secret: bytes = SECRET) -> bool:
-        return bool(await self._ask("verify", "valid", bool, wire, wire=wire.hex(), secret=secret.hex()))
+        return bool(await self._ask("verify", "valid", bool, secret=secret, wire=wire))
 
     async def encode_lines(self, wires: list[bytes]) -> bytes | None:
-        told = b" ".join(wires)
-        answer = await self._ask("encode_lines", "stream", str, told, wires=[wire.hex() for wire in wires])
+        answer = await self._ask("encode_lines", "stream", str, wires=wires)
         return None if answer is None else unhex(answer)
 
     async def decode_lines(self, chunks: list[bytes]) -> list[Any] | None:
         """The stream's objects as JSON values, None for a line that is an error."""
-        told = b"".join(chunks)
-        answer = await self._ask("decode_lines", "objects", list, told, chunks=[chunk.hex() for chunk in chunks])
+        answer = await self._ask("decode_lines", "objects", list, chunks=chunks)
         return None if answer is None else [None if text is None else value_of(unhex(text)) for text in answer]
 
-    async def _ask(self, op: str, key: str, kind: type, raw: bytes, **args: Any) -> Any:
-        self.trial.said("harness", "codec", "request", f"{op} {raw[:600].decode(errors='replace')}", raw)
+    async def _ask(self, op: str, key: str, kind: type, **args: bytes | list[bytes]) -> Any:
+        """Bytes travel as hex; the timeline shows every argument, the secret as it travels, the long ones last."""
+        told = " ".join(f"{name}={shown(name, value)}" for name, value in args.items())
+        last = list(args.values())[-1]
+        raw = last if isinstance(last, bytes) else b"".join(last)
+        self.trial.said("harness", "codec", "request", f"{op} {told}", raw)
         try:
-            result = await self._instance.do(op, **args)
+            result = await self._instance.do(op, **{name: hexed(value) for name, value in args.items()})
         except TargetRefused as refused:
             self.trial.said("codec", "harness", "answer", f"refused: {refused}")
             return None
@@ -57,6 +59,17 @@ class Asked:
         if not isinstance(result.get(key), kind):
             raise ShimBroken(f"{op} answered {str(result)[:100]}: it must say {key} as {kind.__name__}")
         return result[key]
+
+
+def hexed(value: bytes | list[bytes]) -> str | list[str]:
+    return value.hex() if isinstance(value, bytes) else [piece.hex() for piece in value]
+
+
+def shown(name: str, value: bytes | list[bytes]) -> str:
+    """As text, so much of it as a timeline keeps."""
+    if isinstance(value, list):
+        return str([piece[:MOST_TEXT].decode(errors="replace") for piece in value[:MOST_TEXT]])
+    return value.hex() if name == "secret" else value[:MOST_TEXT].decode(errors="replace")
 
 
 def unhex(text: object) -> bytes:

@@ -13,8 +13,10 @@ from harness.cases import axis, clauses
 from harness.targets import Target
 from harness.trial import Broken, Trial
 from harness.vectors import Vector, load
+from reference_impl.peerbus.signing import Profile
 from suites.peerbus.codec.asked import ROLE, Asked
 from suites.peerbus.codec.texts import BODIES, Parts, Tokens, bodies, parts, wires
+from suites.peerbus.profiles import need_profile
 
 VECTORS = load("peerbus/canonical")
 
@@ -92,8 +94,7 @@ async def test_whitespace_in_the_body_is_not_signed(
     codec: Asked, trial: Trial, target: Target, data: st.DataObject
 ) -> None:
     """The original compacts a body before it signs; whitespace inside strings stays."""
-    if await codec.profile() == "profile:document":
-        await target.need(ROLE, "profile:code")
+    await need_profile(target, ROLE, Profile.CODE)
     trial.restart()
     said = data.draw(parts())
     wire = data.draw(wires(said, spaced_body=True))

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import json
 from dataclasses import dataclass, replace
 
 from hypothesis import strategies as st
@@ -68,19 +69,31 @@ pieces = st.one_of(
     st.sampled_from(sorted(c for c in ALPHABET if c >= " " and c not in SHORT)),
 )
 strings = st.lists(pieces, max_size=8).map(lambda parts: f'"{"".join(parts)}"')
+escaped = st.lists(pieces, min_size=1, max_size=8).map(lambda parts: f'"{"".join(parts)}"').filter(lambda s: "\\" in s)
+respelled = numbers.filter(lambda text: json.dumps(json.loads(text)) != text)
 names = st.one_of(st.sampled_from(['"z"', '"a"', '"\\u0061"', '"10"', '"9"']), strings)  # few, so that some repeat
 
 Tokens = list[str]
 scalars = st.one_of(numbers, strings, st.sampled_from(["true", "false", "null"])).map(lambda text: [text])
 
 
-def arrays(values: st.SearchStrategy[Tokens]) -> st.SearchStrategy[Tokens]:
-    return st.lists(values, max_size=4).map(lambda items: ["[", *_joined(items), "]"])
+def arrays(values: st.SearchStrategy[Tokens], least: int = 0) -> st.SearchStrategy[Tokens]:
+    return st.lists(values, min_size=least, max_size=4).map(lambda items: ["[", *_joined(items), "]"])
 
 
-def objects(values: st.SearchStrategy[Tokens], keys: st.SearchStrategy[str] = names) -> st.SearchStrategy[Tokens]:
+def objects(
+    values: st.SearchStrategy[Tokens], keys: st.SearchStrategy[str] = names, least: int = 0
+) -> st.SearchStrategy[Tokens]:
     members = st.builds(lambda key, value: [key, ":", *value], keys, values)
-    return st.lists(members, max_size=4).map(lambda items: ["{", *_joined(items), "}"])
+    return st.lists(members, min_size=least, max_size=4).map(lambda items: ["{", *_joined(items), "}"])
+
+
+@st.composite
+def unsorted_objects(draw: st.DrawFn, values: st.SearchStrategy[Tokens]) -> Tokens:
+    """Objects whose members are not in the order of their names."""
+    some = st.lists(st.sampled_from(['"z"', '"y"', '"10"', '"a"', '"9"']), min_size=2, max_size=4, unique=True)
+    keys = draw(some.filter(lambda keys: keys != sorted(keys)))
+    return ["{", *_joined([[key, ":", *draw(values)] for key in keys]), "}"]
 
 
 def _joined(items: list[Tokens]) -> Tokens:
@@ -89,12 +102,13 @@ def _joined(items: list[Tokens]) -> Tokens:
 
 bodies = st.recursive(scalars, lambda inner: arrays(inner) | objects(inner), max_leaves=6)
 BODIES = {
-    "member-order": objects(scalars, st.sampled_from(['"z"', '"y"', '"10"', '"a"', '"9"'])),
-    "numbers": arrays(numbers.map(lambda text: [text])),
-    "duplicates": objects(scalars, st.just('"a"')),
-    "escapes": strings.map(lambda text: [text]),
+    "member-order": unsorted_objects(scalars),
+    "numbers": arrays(respelled.map(lambda text: [text]), least=1),
+    "duplicates": objects(scalars, st.just('"a"'), least=2),
+    "escapes": escaped.map(lambda text: [text]),
     "anything": bodies,
 }
+"""Each body has what its name says, so that the smallest one on which a target fails is about that."""
 
 
 # -- envelopes ---------------------------------------------------------------------------------------------------------

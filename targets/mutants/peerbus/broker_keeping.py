@@ -52,6 +52,14 @@ class FlushesNewestFirst(BrokerMachine):
         yield from reversed(list(super().flush(state, channel, name)))
 
 
+@broken("PB-5-13")
+class FlushesByKey(BrokerMachine):
+    """Delivers the backlog in the order of its keys, as a store that is sorted by them gives it."""
+
+    def flush(self, state: State, channel: Channel, name: str) -> Iterator[Expectation]:
+        yield from sorted(super().flush(state, channel, name), key=lambda debt: str(debt.template.delivery_key))
+
+
 @broken("PB-5-14")
 class LiveOvertakesTheFlush(BrokerMachine):
     """Delivers what comes at register time by id, not by age."""

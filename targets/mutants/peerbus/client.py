@@ -18,6 +18,7 @@ from reference_impl.peerbus.client import ClientMachine, ClientStep, Config, Cop
 from reference_impl.peerbus.client_io import Client
 from reference_impl.peerbus.codec import Codec
 from reference_impl.peerbus.frames import (
+    MAX_MESSAGE,
     Ack,
     Binary,
     Close,
@@ -31,7 +32,7 @@ from reference_impl.peerbus.frames import (
     Register,
 )
 from reference_impl.peerbus.host import HOST, Consumed, PeersListed, PeersRequest, SendRequest, Status, Surfaced
-from reference_impl.peerbus.signing import Profile, Signing
+from reference_impl.peerbus.signing import Profile, Signing, canonical_string
 from targets.mutants.peerbus.shelf import shelf
 
 
@@ -136,6 +137,13 @@ class SendsAnyBody(Client):
     """Sends bodies that no broker reads."""
 
     max_body = 1 << 30
+
+
+@shelf.breaks("PB-1-15", role="client")
+class CountsTheBodyOnly(Client):
+    """Holds its bodies, and not the frames around them, against the limit."""
+
+    max_body = MAX_MESSAGE
 
 
 # -- section 2, in general ---------------------------------------------------------------------------------------------
@@ -353,6 +361,14 @@ class AcksOnReceipt(ClientMachine):
 
     def consumed(self, state: State, channel: Channel, event: Consumed) -> ClientStep:
         return replace(super().consumed(state, channel, event), owes=())
+
+
+@shelf.breaks("PB-2.2-05", "PB-2.2-02", "PB-5-17", role="client")
+class AcksWhatItHasSeen(ClientMachine):
+    """Acks a repeat at once, though the host has not consumed the first."""
+
+    def repeated(self, state: State, channel: Channel, frame: Deliver) -> ClientStep:
+        return also(super().repeated(state, channel, frame), *self.acking(frame.delivery_key, channel, ""))
 
 
 @shelf.breaks("PB-2.4-18", "PB-7-02", role="client")
@@ -643,6 +659,18 @@ class SortsBodies(SignsOtherwise):
     class rules(Signing):
         def body(self, body: bytes) -> bytes:
             return json.dumps(json.loads(body or b"null"), sort_keys=True, separators=(",", ":")).encode()
+
+
+@shelf.breaks("PB-4-15", "PB-3-12", role="client")
+class LeavesHtmlRaw(SignsOtherwise):
+    """Signs `<`, `>`, `&`, U+2028 and U+2029 as they stand, though it declares the code profile."""
+
+    class rules(Signing):
+        def string(self, value: str) -> bytes:
+            return canonical_string(value, Profile.DOCUMENT)
+
+        def body(self, body: bytes) -> bytes:
+            return jsontext.compact(body or b"null")
 
 
 @shelf.breaks("PB-4-17", role="client")

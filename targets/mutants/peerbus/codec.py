@@ -11,9 +11,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import TypeVar
 
+from reference_impl.peerbus import jsontext
 from reference_impl.peerbus.codec import Codec, LineDecoder
 from reference_impl.peerbus.frames import Envelope, Frame, Garbage
-from reference_impl.peerbus.signing import Profile, Signing
+from reference_impl.peerbus.signing import Profile, Signing, canonical_string
 from targets.mutants.peerbus.shelf import shelf
 
 S = TypeVar("S", bound=type[Signing])
@@ -134,6 +135,9 @@ class LineLimitCountsTheLineFeed(LineDecoder):
 @shelf.breaks("PB-1-08", role="codec")
 class BodyAsItCame(Codec):
     """Writes a pretty-printed body with its line feeds."""
+
+    def encode_line(self, frame: Frame) -> bytes:
+        return self.encode(frame) + b"\n"
 
     def encode_envelope(self, envelope: Envelope) -> bytes:
         compact = b'"body":' + self.signing.body(envelope.body)
@@ -286,7 +290,7 @@ class SpacesInStringsVanish(Signing):
         return super().body(body).replace(b" ", b"")
 
 
-@signs_wrongly("PB-4-04")
+@signs_wrongly("PB-4-10", "PB-4-04")
 class SignsTheSpacedBody(Signing):
     """Signs a body with the whitespace it came with."""
 
@@ -490,8 +494,11 @@ class SolidusIsEscaped(Signing):
 class DeclaresCodeSignsDocument(Signing):
     """Leaves the five characters raw, though it declares the code profile."""
 
-    def __init__(self, profile: Profile) -> None:
-        super().__init__(Profile.DOCUMENT)
+    def string(self, value: str) -> bytes:
+        return canonical_string(value, Profile.DOCUMENT)
+
+    def body(self, body: bytes) -> bytes:
+        return jsontext.compact(body) if body else b"null"
 
 
 # -- section 4: what verifies ------------------------------------------------------------------------------------------
