@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable
 from typing import Any
 
 from harness.cases import CaseInfo
@@ -25,7 +25,7 @@ async def judge_each(
     things: Iterable[Any],
     try_one: Callable[[Any], Awaitable[None]],
     wanted: Callable[[str], bool] = lambda case: True,
-) -> AsyncIterator[CaseResult]:
+) -> AsyncGenerator[CaseResult, None]:
     """Try every thing (it has a `name` and `clauses`) as a case of its own, `...[vector=<name>]`."""
     group, breathed = trial.case, time.perf_counter()
     for thing in things:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Generator, Iterable
+from contextlib import aclosing
 from typing import Any
 
 import hypothesis.core
@@ -125,11 +126,16 @@ def each(request: pytest.FixtureRequest, trial: Trial) -> Callable[..., Awaitabl
     """
     patterns = request.config.getoption("--select")
     results = request.node.stash.setdefault(RESULTS, [])
+    judge: Judge = request.config.pluginmanager.getplugin("touchstone-judge")
 
     async def run(things: Iterable[Any], try_one: Callable[[Any], Awaitable[None]]) -> None:
         whole = selected(patterns, trial.case.id)
-        async for result in judge_each(trial, things, try_one, lambda case: whole or selected(patterns, case)):
-            results.append(result)
+        judged = judge_each(trial, things, try_one, lambda case: whole or selected(patterns, case))
+        async with aclosing(judged):
+            async for result in judged:
+                results.append(result)
+                if judge.knows_enough(request.node, results):
+                    break
         if not results and whole:
             raise TargetUnsupported("none of its vectors is for what this target declares")
         request.node.stash[EMPTY] = not results
@@ -204,8 +210,23 @@ class Judge:
         mutant, case, bitten = self.mutant_of(item), item.stash.get(CASE, None), self.bitten.get(self.lot_of(item))
         if mutant is None or case is None or bitten is None:
             return True
-        by_name = self.config.getoption("--teeth") or self.config.getoption("--mutant")
-        return not by_name and bool(set(mutant.clauses) & set(case.requirements) - bitten)
+        return not self.stops_at_first and bool(set(mutant.clauses) & set(case.requirements) - bitten)
+
+    def knows_enough(self, item: pytest.Item, results: list[CaseResult]) -> bool:
+        """Have the vectors so far caught the item's mutant for every clause that the item claims?"""
+        mutant = self.mutant_of(item)
+        if mutant is None:
+            return False
+        killers = [result for result in results if self.kills(mutant, result)]
+        if not killers or self.stops_at_first:
+            return bool(killers)
+        bitten = {clause for result in killers for clause in result.requirements}
+        return not set(mutant.clauses) & set(item.stash[CASE].requirements) - bitten
+
+    @property
+    def stops_at_first(self) -> bool:
+        """One kill is enough of a check that is asked for its teeth, and of mutants that are tried by name."""
+        return bool(self.config.getoption("--teeth") or self.config.getoption("--mutant"))
 
     def lot_of(self, item: pytest.Item) -> str:
         """Items that are tried until enough is known; they run in one process, one after the other."""

@@ -66,6 +66,14 @@ _notice = msgspec.json.Decoder(Notice)
 _request = msgspec.json.Decoder(Request)
 
 
+def request_line(request: Request) -> bytes:
+    """A request with its line feed; U+2028 and U+2029 escaped, at which some readers of lines would end one."""
+    line = encoder.encode(request)
+    if b"\xe2\x80" in line:
+        line = line.replace(b"\xe2\x80\xa8", b"\\u2028").replace(b"\xe2\x80\xa9", b"\\u2029")
+    return line + b"\n"
+
+
 def decode_request(line: bytes) -> Request:
     return _request.decode(line)
 

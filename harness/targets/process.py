@@ -11,7 +11,7 @@ import msgspec
 
 from harness.errors import ShimBroken, TargetCrashed, TargetError, TargetTimeout
 from harness.shim import PROTOCOL, Answer, Hello, Request
-from harness.shim.messages import MAX_LINE, decode_reply, encoder
+from harness.shim.messages import MAX_LINE, decode_reply, request_line
 from harness.targets.child import GRACE_S, STDERR, Child, Kept, how_it_ended, spawn
 from harness.targets.session import Reach, Session, result_of
 
@@ -60,7 +60,7 @@ class ProcessSession(Session):
         future: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
         self._waiting[request.id] = future
         try:
-            self._child.write(encoder.encode(request) + b"\n")
+            self._child.write(request_line(request))
             self._child.hear_now(PROMPT_S)
             if future.done():
                 return future.result()

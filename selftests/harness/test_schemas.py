@@ -15,7 +15,7 @@ import harness.shim
 from harness import results
 from harness.results import Event, encode
 from harness.shim import schema
-from harness.shim.messages import Request, decode_reply, encoder
+from harness.shim.messages import Request, decode_reply, decode_request, encoder, request_line
 
 SHIM = """
 import asyncio
@@ -152,3 +152,11 @@ def test_the_result_schema_has_teeth(
     assert not result_schema.is_valid(line)
     with pytest.raises(ValueError, match=r"Invalid|Expected"):
         results.decode(json.dumps(line))
+
+
+def test_a_request_is_one_line_to_every_reader() -> None:
+    """Some end a line at U+2028 or U+2029, which JSON allows in strings; the value stays the same."""
+    asked = Request(1, "do", instance="i", op="echo", args={"body": "a\u2028b\u2029c\u2027\u202a"})
+    line = request_line(asked)
+    assert len(line.decode().splitlines()) == 1
+    assert decode_request(line) == asked
