@@ -22,76 +22,74 @@ def take_in(lake: Lake, paths: Iterable[str]) -> list[Run]:
     known = {run.path: run for run in lake.known_runs()}
     seen = {run.fingerprint for run in known.values()}
     new = [stream for stream in streams if (stream.path, stream.length, stream.modified) not in seen]
-    rejected = [Run(stray.path, reason=stray.reason) for stray in strays if stray.path not in known]
+    batch = 1 + max((run.batch for run in known.values()), default=0)
+    rejected = [Run(stray.path, reason=stray.reason, batch=batch) for stray in strays if stray.path not in known]
     if new or rejected:
-        batch = 1 + max((run.batch for run in known.values()), default=0)
-        described = [*rejected, *_ingest(lake, new, list(known.values()), batch)]
-        stamped = [dataclasses.replace(run, batch=batch) for run in described]
-        lake.write_runs(stamped, batch)
-        known |= {run.path: run for run in stamped}
+        told = [*rejected, *_ingest(lake, new, list(known.values()), batch)]
+        lake.write_runs(told)
+        known |= {run.path: run for run in told}
     return sorted(known.values(), key=lambda run: run.path)
 
 
 def _ingest(lake: Lake, streams: list[StreamFile], known: list[Run], batch: int) -> list[Run]:
-    """Peek, settle duplicates, read the cases, check them against the footers, tally."""
+    """Peek, settle duplicates, store the cases, check them against the footers.
+
+    A stream with a footer is stored as it comes, the others without repeated cases. If more came of it than its footer
+    counts, it is stored once more like the others, as a batch of its own: that is rare and the check is free.
+    """
     texts = [stream for stream in streams if stream.format == NDJSON]
     columns = [stream for stream in streams if stream.format == PARQUET]
     peeked = [*describe_ndjson(lake.files, texts), *describe_parquet(lake.spark, columns)]
     claimed = {run.path: cases for run, cases in peeked}
     runs = settle_duplicates([run for run, _ in peeked], known)
     live = [run for run in runs if run.state in LIVE]
-    if not live:
-        return runs
-    live, broken = _write(lake, live, claimed)
-    counts = _tally(lake, live, batch)
-    twice = [run for run in live if claimed[run.path] is not None and counts[run.run_id][0] > claimed[run.path]]
-    if twice:
-        _store(lake, twice, distinct=True)
-        counts = _tally(lake, live, batch)
-    spoiled = [run for run in live if counts[run.run_id][1]]
+    sure = _store(lake, [run for run in live if claimed[run.path] is not None], batch, distinct=False)
+    twice = [run for run in sure if run.state in LIVE and run.cases > (claimed[run.path] or 0)]
+    doubtful = [*twice, *(run for run in live if claimed[run.path] is None)]
+    careful = _store(lake, doubtful, batch + 1, distinct=True)
+    settled = {run.path: _settle(run, claimed[run.path]) for run in [*sure, *careful]}
+    return [settled.get(run.path, dataclasses.replace(run, batch=batch)) for run in runs]
+
+
+def _store(lake: Lake, runs: list[Run], batch: int, distinct: bool) -> list[Run]:
+    """Write facts, tallies and bad lines; a Parquet file that turns out unreadable is rejected and the others are stored."""
+    mine = [dataclasses.replace(run, batch=batch) for run in runs]
+    if not mine:
+        return []
+    try:
+        for month in sorted({run.month for run in mine}):
+            facts = read_facts(lake.spark, [run for run in mine if run.month == month], distinct)
+            lake.write_facts(facts, batch, month)
+    except SPARK_ERRORS:
+        reasons = unreadable_parquet(lake.spark, [run.path for run in mine if run.format == PARQUET])
+        if not reasons:
+            raise
+        readable = [run for run in mine if run.path not in reasons]
+        refused = [run for run in mine if run.path in reasons]
+        rejected = [dataclasses.replace(run, state=REJECTED, reason=reasons[run.path]) for run in refused]
+        return [*rejected, *_store(lake, readable, batch, distinct)]
+    counted = _tally(lake, mine, batch)
+    spoiled = [run for run in counted if run.bad_lines]
     if spoiled:
         lake.write_quarantine(lake.facts(spoiled).where("reason IS NOT NULL"), batch)
-    settled = {run.path: _settle(run, *counts[run.run_id], claimed[run.path]) for run in live}
-    return [settled.get(run.path, broken.get(run.path, run)) for run in runs]
-
-
-def _write(lake: Lake, live: list[Run], claimed: dict[str, int | None]) -> tuple[list[Run], dict[str, Run]]:
-    """Store the facts; a Parquet file that turns out unreadable is put aside and the others are stored without it."""
-    broken: dict[str, Run] = {}
-    for sure in (True, False):
-        part = [run for run in live if (claimed[run.path] is not None) is sure]
-        try:
-            _store(lake, part, distinct=not sure)
-        except SPARK_ERRORS:
-            reasons = unreadable_parquet(lake.spark, [run.path for run in part if run.format == PARQUET])
-            if not reasons:
-                raise
-            broken |= {run.path: _reject(run, reasons[run.path]) for run in part if run.path in reasons}
-            _store(lake, [run for run in part if run.path not in reasons], distinct=not sure)
-    return [run for run in live if run.path not in broken], broken
-
-
-def _reject(run: Run, reason: str) -> Run:
-    return dataclasses.replace(run, state=REJECTED, reason=reason)
-
-
-def _store(lake: Lake, runs: list[Run], distinct: bool) -> None:
-    if runs:
-        lake.write_facts(read_facts(lake.spark, runs, distinct), runs)
-
-
-def _tally(lake: Lake, runs: list[Run], batch: int) -> dict[str, tuple[int, int]]:
-    """Store the tallies of these runs; returns the good cases and bad lines of each."""
-    stored = lake.write_tallies(tally(lake.facts(runs)), batch)
-    rows = stored.groupBy("run_id").agg(F.sum("cases"), F.sum("bad_lines")).collect()
-    return {run.run_id: (0, 0) for run in runs} | {run_id: (good, bad) for run_id, good, bad in rows}
-
-
-def _settle(run: Run, cases: int, bad_lines: int, claimed: int | None) -> Run:
-    """A run that has fewer cases than its footer or its plan says is partial, footer or not."""
-    counted = dataclasses.replace(run, cases=cases, bad_lines=bad_lines)
-    if run.state == COMPLETE and claimed is not None and cases < claimed:
-        return dataclasses.replace(counted, state=PARTIAL, reason=f"{cases} of the {claimed} cases its footer counts")
-    if run.state == COMPLETE and cases < run.planned:
-        return dataclasses.replace(counted, state=PARTIAL, reason=f"{cases} of {run.planned} planned cases")
     return counted
+
+
+def _tally(lake: Lake, runs: list[Run], batch: int) -> list[Run]:
+    """Store the tallies of these runs; returns the runs with the good cases and bad lines of each."""
+    lake.write_tallies(tally(lake.facts(runs)), batch)
+    rows = lake.tallies(runs).groupBy("run_id").agg(F.sum("cases"), F.sum("bad_lines")).collect()
+    counts = {run_id: (good, bad) for run_id, good, bad in rows}
+    found = [(run, *counts.get(run.run_id, (0, 0))) for run in runs]
+    return [dataclasses.replace(run, cases=good, bad_lines=bad) for run, good, bad in found]
+
+
+def _settle(run: Run, claimed: int | None) -> Run:
+    """A run that has fewer cases than its footer or its plan says is partial, footer or not."""
+    if run.state == COMPLETE and claimed is not None and run.cases < claimed:
+        reason = f"{run.cases} of the {claimed} cases its footer counts"
+        return dataclasses.replace(run, state=PARTIAL, reason=reason)
+    if run.state == COMPLETE and run.cases < run.planned:
+        reason = f"{run.cases} of {run.planned} planned cases"
+        return dataclasses.replace(run, state=PARTIAL, reason=reason)
+    return run

@@ -9,7 +9,18 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from spark_reports.runs import Run
-from spark_reports.schemas import CELL, EVENT, FACT, KNOWN_SCHEMA, OWNER, REQUIRED, VERDICTS
+from spark_reports.schemas import (
+    EVENT,
+    EVIDENCE,
+    FACT,
+    KNOWN_SCHEMA,
+    OWNER,
+    REQUIRED,
+    VERDICTS,
+    cell_number,
+    joined_clauses,
+    run_number,
+)
 from spark_reports.session import local_frame
 from spark_reports.streams import NDJSON, PARQUET
 
@@ -19,20 +30,15 @@ LINE_KEPT = 500
 
 #: Defaults of the optional case columns, as the schema gives them.
 _DEFAULTS = {
-    **dict.fromkeys(("reach", "target_version", "peer", "peer_version", "scenario", "fault_profile", "note"), ""),
-    **dict.fromkeys(("example", "started_at", "worker", "replay"), ""),
+    **dict.fromkeys(("reach", "target_version", "peer", "peer_version", "scenario", "fault_profile"), ""),
+    **dict.fromkeys(("note", "example", "replay"), ""),
     **dict.fromkeys(("repetition", "seed"), 0),
     "expected": "pass",
-    "duration_s": 0.0,
-    "schema": KNOWN_SCHEMA,
 }
 
 
 def read_facts(spark: SparkSession, runs: list[Run], distinct: bool) -> DataFrame:
     """The facts of these runs; `distinct` drops a case that a stream tells twice, at the price of a shuffle."""
-    owners = local_frame(
-        spark, [{"stream": normal_path(run.path), "owner": run.run_id, "run_date": run.run_date} for run in runs], OWNER
-    )
     readers = {NDJSON: _read_ndjson, PARQUET: read_parquet}
     parts = [
         read(spark, [run.path for run in runs if run.format == kind])
@@ -40,37 +46,52 @@ def read_facts(spark: SparkSession, runs: list[Run], distinct: bool) -> DataFram
         if any(run.format == kind for run in runs)
     ]
     events = reduce(DataFrame.unionByName, parts)
-    facts = to_facts(events.join(F.broadcast(owners), on="stream", how="inner"))
-    return facts.dropDuplicates(["run_id", "reason", "line", *CELL, "repetition"]) if distinct else facts
+    facts = to_facts(events.join(F.broadcast(_owners(spark, runs)), on="file", how="inner"))
+    return facts.dropDuplicates(["run", "reason", "line", "cell", "repetition"]) if distinct else facts
+
+
+def _owners(spark: SparkSession, runs: list[Run]) -> DataFrame:
+    """`file, owner, run` of every file, named as Spark names it: decoding that name for each of its rows is dear."""
+    owners = [{"stream": normal_path(run.path), "owner": run.run_id, "batch": run.batch} for run in runs]
+    listed = spark.read.format("binaryFile").load([_literal(run.path) for run in runs])
+    files = listed.select(_file()).withColumn("stream", stream_of("file"))
+    owned = files.join(F.broadcast(local_frame(spark, owners, OWNER)), on="stream", how="inner")
+    return owned.select("file", "owner", run_number("owner").alias("run"))
 
 
 def _read_ndjson(spark: SparkSession, paths: list[str]) -> DataFrame:
     with_corrupt = T.StructType([*EVENT.fields, T.StructField(CORRUPT, T.StringType())])
     parsed = F.from_json("value", with_corrupt, {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": CORRUPT})
     lines = spark.read.text([_literal(path) for path in paths]).where(F.trim("value") != "")
-    stream = _normal_column(F.col("_metadata.file_path"))
-    return lines.select(stream.alias("stream"), "value", parsed.alias("event")).select("stream", "value", "event.*")
+    return lines.select(_file(), "value", parsed.alias("event")).select("file", "value", "event.*")
 
 
 def read_parquet(spark: SparkSession, paths: list[str]) -> DataFrame:
     rows = spark.read.schema(EVENT).parquet(*[_literal(path) for path in paths])
-    stream = F.regexp_extract(_normal_column(F.col("_metadata.file_path")), r"^(.*?[.]parquet)(/[^/]*)?$", 1)
     empty = F.lit(None).cast("string")
-    return rows.select(stream.alias("stream"), empty.alias("value"), *EVENT.names, empty.alias(CORRUPT))
+    return rows.select(_file(), empty.alias("value"), *EVENT.names, empty.alias(CORRUPT))
 
 
 def to_facts(events: DataFrame) -> DataFrame:
     """Pure: events with their owner in, `FACT` out; headers and footers that fit are left to the manifest."""
-    reason = why_bad()
+    is_case = F.coalesce(F.col("type") == "case", F.lit(False))
     is_frame = F.col("type").isin("header", "footer") & (F.col("run_id") == F.col("owner"))
-    judged = events.withColumn("reason", reason).where(F.col("reason").isNotNull() | ~is_frame)
+    judged = events.withColumn("reason", why_bad()).where(is_case | F.col("reason").isNotNull() | ~is_frame)
     is_good = F.col("reason").isNull()
-    kept_line = F.when(~is_good, F.substring(F.coalesce("value", F.to_json(F.struct("type", *REQUIRED))), 1, LINE_KEPT))
+    is_shown = F.col("verdict") != "pass"
     columns = {name: F.coalesce(name, F.lit(value)) for name, value in _DEFAULTS.items()}
-    columns |= {"run_id": F.col("owner"), "line": kept_line, "run_date": F.col("run_date")}
-    # A passing case's timeline is never shown, and it is most of a stream's bytes.
-    columns["timeline"] = F.when(F.col("verdict") != "pass", F.col("timeline"))
-    return judged.select(*[columns.get(name, F.col(name)).alias(name) for name in FACT.names])
+    evidence = F.to_json(F.struct(*[columns.get(name, F.col(name)).alias(name) for name in EVIDENCE.names]))
+    kept_line = F.when(~is_good, F.substring(F.coalesce("value", F.to_json(F.struct("type", *REQUIRED))), 1, LINE_KEPT))
+    columns |= {"line": kept_line, "clauses": joined_clauses(), "evidence": F.when(is_shown, evidence)}
+    columns["latency_ms"] = F.when(is_good, latency_ms())
+    stored = [name for name in FACT.names if name != "cell"]
+    facts = judged.select(*[columns.get(name, F.col(name)).alias(name) for name in stored])
+    return facts.select(cell_number().alias("cell"), *stored)
+
+
+def latency_ms() -> Column:
+    """What the case measured, else how long it took as a whole."""
+    return F.coalesce(F.element_at("measures", "latency_ms"), F.nullif(F.col("duration_s") * 1000, F.lit(0.0)))
 
 
 def why_bad() -> Column:
@@ -94,9 +115,15 @@ def normal_path(path: str) -> str:
     return f"{scheme}:/{rest.lstrip('/')}" if scheme == "file" else path
 
 
-def _normal_column(path: Column) -> Column:
-    decoded = F.url_decode(F.replace(path, F.lit("+"), F.lit("%2B")))
-    return F.regexp_replace(decoded, "^file:/+", "file:/")
+def _file() -> Column:
+    """The file a row was read from, percent-encoded."""
+    return F.col("_metadata.file_path").alias("file")
+
+
+def stream_of(file: str) -> Column:
+    """The stream a file belongs to: itself, or the folder `x.parquet` it is a part of."""
+    decoded = F.url_decode(F.replace(F.col(file), F.lit("+"), F.lit("%2B")))
+    return F.regexp_replace(F.regexp_replace(decoded, "^file:/+", "file:/"), "([.]parquet)/[^/]*$", "$1")
 
 
 def _literal(path: str) -> str:

@@ -8,22 +8,21 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from spark_reports.batch import take_in
 from spark_reports.errors import Unavailable, first_sentence
+from spark_reports.files import LOCAL, Files
 from spark_reports.lake import Lake, in_window, live_runs
 from spark_reports.runs import Run
 from spark_reports.schemas import RUN, STATUS_KINDS, WHOLE
 from spark_reports.session import SPARK_ERRORS, local_frame, spark_session, volume_settings
 from spark_reports.site.build import build_site
-from spark_reports.streams import Files
 from spark_reports.summary import Summary
 from spark_reports.tables import summaries
 from spark_reports.tables.culprits import culprits
-from spark_reports.tables.current import TARGET_CASE, current, series_starts, with_history
-from spark_reports.tables.history import history, observations
+from spark_reports.tables.current import START, TARGET_CASE, current, series_starts, with_history
+from spark_reports.tables.history import history
 
 
 @dataclasses.dataclass(frozen=True)
@@ -76,7 +75,7 @@ def report_with(spark: SparkSession, runs: Sequence[str | os.PathLike[str]], out
 
 
 def _report(spark: SparkSession, runs: Sequence[str | os.PathLike[str]], out: Path, options: Options) -> Summary:
-    root = options.tables or Path(out, "tables").resolve().as_uri()
+    root = options.tables or f"{LOCAL}{Path(out, 'tables').resolve()}"
     lake = Lake(spark, Files(spark), root)
     everything = take_in(lake, [os.fspath(path) for path in runs])
     status = [run for run in live_runs(everything) if run.kind in STATUS_KINDS]
@@ -89,15 +88,17 @@ def _report(spark: SparkSession, runs: Sequence[str | os.PathLike[str]], out: Pa
 def build_tables(lake: Lake, status: list[Run], options: Options) -> Tables:
     """All tables from the lake: facts of the window only, tallies of the whole history."""
     window = in_window(status, options.window_days)
-    all_runs = numbered_runs(lake.spark, status)
-    runs = all_runs.where(F.col("run_date") >= window[0].run_date)
-    tallies = lake.tallies(status).cache()
-    starts = series_starts(tallies, runs).cache()
+    runs = numbered_runs(lake.spark, window)
+    tallies = lake.tallies(window)
+    series = [row.asDict() for row in series_starts(tallies).collect()]
+    starts = local_frame(lake.spark, series, START)
+    present = {seq for row in series for seq in row["present"]}
     good = lake.facts(window).where("reason IS NULL")
-    newest = lake.facts(_newest_runs(tallies, runs, starts, window)).where("reason IS NULL")
-    cells = with_history(current(newest, runs, starts), history(observations(good, runs)))
+    # The runs that hold the present of some series: about one night's worth.
+    newest = lake.facts(run for run in window if run.seq in present).where("reason IS NULL")
+    cells = with_history(current(newest, starts), history(good))
     target_case = lake.publish("target_case", cells.select(*TARGET_CASE))
-    blame = lake.publish("culprits", culprits(target_case, options.reference))
+    blame = lake.publish("culprits", culprits(target_case, options.reference).coalesce(1))
     return Tables(
         runs=runs,
         target_case=target_case,
@@ -108,30 +109,21 @@ def build_tables(lake: Lake, status: list[Run], options: Options) -> Tables:
         flaky=summaries.flaky(target_case),
         changes=summaries.changes(target_case, runs),
         lossy=summaries.lossy(target_case),
-        latency=summaries.latency(tallies, runs, starts),
-        trends=summaries.trends(tallies, all_runs),
+        latency=summaries.latency(tallies, starts),
+        trends=summaries.trends(lake.tallies(status)),
     )
 
 
 def numbered_runs(spark: SparkSession, runs: list[Run]) -> DataFrame:
     """The runs in the order in which they began: `seq` is what "before" and "after" mean, late arrivals included."""
-    ordered = sorted(runs, key=lambda run: (run.started_at, run.run_id))
     schema = T.StructType([*RUN.fields, T.StructField("seq", WHOLE)])
-    return local_frame(spark, [{**run.row(), "seq": seq} for seq, run in enumerate(ordered)], schema)
-
-
-def _newest_runs(tallies: DataFrame, runs: DataFrame, starts: DataFrame, window: list[Run]) -> list[Run]:
-    """The runs that hold the present of some series: about one night's worth."""
-    seen = tallies.join(F.broadcast(runs.select("run_id", "kind", "seq")), on="run_id", how="inner")
-    present = seen.join(F.broadcast(starts), on=["kind", "protocol", "target", "peer"], how="inner")
-    names = {row.run_id for row in present.where("seq >= from_seq").select("run_id").distinct().collect()}
-    return [run for run in window if run.run_id in names]
+    return local_frame(spark, [{**run.row(), "seq": run.seq} for run in runs], schema)
 
 
 def publish(lake: Lake, tables: Tables) -> Tables:
     """Write the tables that are not stored yet, and return all of them as stored."""
     stored = {
-        field.name: lake.publish(field.name, getattr(tables, field.name))
+        field.name: lake.publish(field.name, getattr(tables, field.name).coalesce(1))
         for field in dataclasses.fields(Tables)
         if field.name not in ("target_case", "culprits")
     }

@@ -1,7 +1,8 @@
-"""The stored history: facts by run date and run, tallies and manifest by batch. What was ingested is never read again.
+"""The stored history, by batch: facts, tallies, bad lines and the manifest. What was ingested is never read again.
 
-A batch is one call of the report. Facts are written first, then tallies, the manifest last: a batch that died in between
-left nothing that the next one would believe, and its folders are replaced.
+A batch is what one call of the report took in. Its manifest is written last: a batch that died before left nothing that the
+next one would believe, and its folders are replaced. A run that is taken in anew belongs to the later batch from then on;
+what the earlier one stored of it stays there and counts no more.
 """
 
 from __future__ import annotations
@@ -14,10 +15,10 @@ from pyspark.sql import DataFrame, SparkSession, Window
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
+from spark_reports.files import Files
 from spark_reports.runs import LIVE, Run, run_from_row
-from spark_reports.schemas import FACT, QUARANTINE, RUN, TABLES_VERSION
+from spark_reports.schemas import EVIDENCE, FACT, OF_RUN, QUARANTINE, RUN, TABLES_VERSION, requirements_of, run_number
 from spark_reports.session import local_frame
-from spark_reports.streams import Files
 from spark_reports.tables.tallies import TALLY
 
 
@@ -44,54 +45,57 @@ class Lake:
         latest = rows.withColumn("rank", F.row_number().over(newest)).where("rank = 1").drop("rank")
         return sorted(map(run_from_row, latest.collect()), key=lambda run: run.path)
 
-    def write_runs(self, runs: Iterable[Run], batch: int) -> None:
-        """The commit of a batch."""
-        rows = [dataclasses.replace(run, batch=batch).row() for run in runs]
+    def write_runs(self, runs: Iterable[Run]) -> None:
+        """The commit of their batches; the rows lie in the folder of the last one."""
+        rows = [run.row() for run in runs]
         frame = local_frame(self.spark, rows, RUN).coalesce(1)
-        frame.drop("batch").write.mode("overwrite").parquet(f"{self.folder('manifest')}/batch={batch}")
+        frame.write.mode("overwrite").parquet(f"{self.folder('manifest')}/until={max(row['batch'] for row in rows)}")
 
-    def write_facts(self, facts: DataFrame, runs: Iterable[Run]) -> None:
-        for run in runs:
-            self.files.delete(self._run_folder(run))
-        facts.write.mode("append").partitionBy("run_date", "run_id").parquet(self.folder("facts"))
+    def write_facts(self, facts: DataFrame, batch: int, month: str) -> None:
+        """By month: a year taken in at once is a dozen folders, and a report of thirty days opens two of them.
+
+        A folder for each run cost a second of processor time for every twenty runs, written and read again.
+        """
+        # Every latency is another number: a dictionary of them is built in vain.
+        writer = facts.write.mode("overwrite").option("parquet.enable.dictionary#latency_ms", "false")
+        writer.parquet(f"{self.folder('facts')}/batch={batch}/month={month}")
 
     def facts(self, runs: Iterable[Run]) -> DataFrame:
-        """The facts of these runs, and of no other folder."""
-        folders = [folder for folder in map(self._run_folder, runs) if self.files.exists(folder)]
-        if not folders:
-            return local_frame(self.spark, [], FACT)
-        reader = self.spark.read.schema(FACT).option("basePath", self.folder("facts"))
-        return reader.parquet(*folders)
+        """The facts of these runs; only the folders of their months are opened."""
+        wanted = list(runs)
+        months = {f"{self.folder('facts')}/batch={run.batch}/month={run.month}" for run in wanted}
+        facts = self._of_runs(sorted(months), FACT, wanted).withColumn("evidence", F.from_json("evidence", EVIDENCE))
+        evidence = [F.col(f"evidence.{name}").alias(name) for name in EVIDENCE.names]
+        return facts.select("*", *evidence, requirements_of("clauses").alias("requirements")).drop(
+            "evidence", "clauses"
+        )
 
-    def write_tallies(self, tallies: DataFrame, batch: int) -> DataFrame:
-        """Store a batch's tallies and return them as stored."""
-        folder = f"{self.folder('tallies')}/batch={batch}"
-        tallies.coalesce(1).write.mode("overwrite").parquet(folder)
-        return self.spark.read.schema(tallies.schema).parquet(folder)
+    def write_tallies(self, tallies: DataFrame, batch: int) -> None:
+        tallies.coalesce(1).write.mode("overwrite").parquet(f"{self.folder('tallies')}/batch={batch}")
+
+    def tallies(self, runs: Iterable[Run]) -> DataFrame:
+        """The tallies of these runs: some dozens of rows each, whatever the number of cases."""
+        return self._of_runs([self.folder("tallies")], TALLY, runs)
 
     def write_quarantine(self, bad: DataFrame, batch: int) -> None:
-        lines = bad.select("run_date", "run_id", "reason", "line").coalesce(1)
+        lines = bad.select(*QUARANTINE.names).coalesce(1)
         lines.write.mode("overwrite").parquet(f"{self.folder('quarantine')}/batch={batch}")
 
-    def quarantine(self, live: Iterable[Run]) -> DataFrame:
-        """The bad lines of the whole history, each with its reason."""
-        return self._of_batches("quarantine", QUARANTINE, live)
+    def quarantine(self, runs: Iterable[Run]) -> DataFrame:
+        """The bad lines of these runs, each with its reason."""
+        return self._of_runs([self.folder("quarantine")], QUARANTINE, runs)
 
-    def tallies(self, live: Iterable[Run]) -> DataFrame:
-        """Per-run tallies of the whole history: some dozens of rows a run, whatever its number of cases."""
-        return self._of_batches("tallies", TALLY, live).where("cases > 0")
-
-    def _of_batches(self, name: str, schema: T.StructType, live: Iterable[Run]) -> DataFrame:
-        """What batches stored, without what a later batch replaced."""
-        if not self.files.exists(self.folder(name)):
-            return local_frame(self.spark, [], schema).drop("batch")
-        owners = local_frame(self.spark, [run.row() for run in live], T.StructType([RUN["run_id"], RUN["batch"]]))
-        stored = self.spark.read.schema(schema).parquet(self.folder(name))
-        return stored.join(F.broadcast(owners), on=["run_id", "batch"], how="left_semi").drop("batch")
+    def _of_runs(self, folders: list[str], schema: T.StructType, runs: Iterable[Run]) -> DataFrame:
+        """What is stored of these runs with what it inherits from them, and without what a later batch replaced."""
+        present = [folder for folder in folders if self.files.exists(folder)]
+        stored = self.spark.read.schema(schema).parquet(*present) if present else local_frame(self.spark, [], schema)
+        rows = [{name: getattr(run, name) for name in OF_RUN.names} for run in runs]
+        owners = local_frame(self.spark, rows, OF_RUN).withColumn("run", run_number()).drop("batch")
+        return stored.select(*schema.names).join(F.broadcast(owners), on="run", how="inner")
 
     def publish(self, name: str, table: DataFrame) -> DataFrame:
         """A table for others to read, rebuilt with every report; returns it as stored, so that it is computed once."""
-        writer = table.coalesce(1).write.mode("overwrite")
+        writer = table.write.mode("overwrite")
         by_protocol = "protocol" in table.columns
         (writer.partitionBy("protocol") if by_protocol else writer).parquet(self.folder(f"tables/{name}"))
         return self.published(name, table.schema)
@@ -99,17 +103,14 @@ class Lake:
     def published(self, name: str, schema: T.StructType) -> DataFrame:
         return self.spark.read.schema(schema).parquet(self.folder(f"tables/{name}"))
 
-    def _run_folder(self, run: Run) -> str:
-        escape = self.spark._jvm.org.apache.spark.sql.catalyst.catalog.ExternalCatalogUtils.escapePathName
-        return f"{self.folder('facts')}/run_date={run.run_date}/run_id={escape(run.run_id)}"
-
 
 def live_runs(runs: Iterable[Run]) -> list[Run]:
-    """One stream for each run: the one read last."""
+    """One stream for each run: the one read last; numbered in the order in which the runs began."""
     newest: dict[str, Run] = {}
     for run in sorted((run for run in runs if run.state in LIVE), key=lambda run: run.batch):
         newest[run.run_id] = run
-    return sorted(newest.values(), key=lambda run: (run.started_at, run.run_id))
+    ordered = sorted(newest.values(), key=lambda run: (run.started_at, run.run_id))
+    return [dataclasses.replace(run, seq=seq) for seq, run in enumerate(ordered)]
 
 
 def in_window(runs: list[Run], days: int) -> list[Run]:

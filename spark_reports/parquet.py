@@ -8,7 +8,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from spark_reports.errors import first_sentence
-from spark_reports.ingest import normal_path, read_parquet
+from spark_reports.ingest import normal_path, read_parquet, stream_of
 from spark_reports.runs import Run, describe
 from spark_reports.schemas import FOOTER, HEADER
 from spark_reports.session import SPARK_ERRORS
@@ -50,7 +50,7 @@ def _frames(spark: SparkSession, paths: list[str]) -> dict[str, dict[str, bytes]
         F.to_json(F.struct("type", *FOOTER.names))
     )
     frames: dict[str, dict[str, bytes]] = {}
-    for stream, kind, line in rows.select("stream", "type", as_line).collect():
+    for stream, kind, line in rows.select(stream_of("file"), "type", as_line).collect():
         frames.setdefault(stream, {}).setdefault(kind, line.encode())
     return frames
 

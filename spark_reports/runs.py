@@ -12,8 +12,9 @@ import msgspec
 from pyspark.sql import Row
 
 from harness.results import Footer, Header, decode
+from spark_reports.files import Files
 from spark_reports.schemas import KNOWN_SCHEMA, RUN
-from spark_reports.streams import Files, StreamFile
+from spark_reports.streams import StreamFile
 
 COMPLETE, PARTIAL, DUPLICATE, REJECTED = "complete", "partial", "duplicate", "rejected"
 LIVE = (COMPLETE, PARTIAL)
@@ -51,6 +52,11 @@ class Run:
     cases: int = 0
     bad_lines: int = 0
     batch: int = 0
+    seq: int = 0  # its place among the live runs in the order in which they began; not stored, a late run may change it
+
+    @property
+    def month(self) -> str:
+        return self.run_date[:7]
 
     @property
     def fingerprint(self) -> tuple[str, int, int]:
@@ -62,7 +68,7 @@ class Run:
 
 def run_from_row(row: Row) -> Run:
     fields = row.asDict(recursive=True)
-    return Run(**{field.name: fields[field.name] for field in dataclasses.fields(Run)})
+    return Run(**{field.name: fields[field.name] for field in RUN.fields})
 
 
 def describe_ndjson(files: Files, streams: Iterable[StreamFile]) -> Iterator[tuple[Run, int | None]]:

@@ -27,6 +27,13 @@ from spark_reports.java import find_java_home
 #: What a failing Spark action raises, depending on whether Spark has a name for the error.
 SPARK_ERRORS = (PySparkException, Py4JJavaError)
 
+#: Twenty times the JVM's own thresholds for its optimising compiler. A report is hundreds of generated classes and most run for
+#: a second: compiling them well was a third of the processor time for ten million results. What runs per result gets there.
+_LATER_OPTIMISATION = (
+    "-XX:Tier4InvocationThreshold=100000 -XX:Tier4MinInvocationThreshold=12000 "
+    "-XX:Tier4CompileThreshold=300000 -XX:Tier4BackEdgeThreshold=800000"
+)
+
 _LOGGING = Path(__file__).with_name("log4j2.properties")
 _MASTER = re.compile(r"local(\[[^\]]+\])?|spark://[^/\s]+|yarn|k8s://\S+")
 
@@ -48,7 +55,6 @@ SETTINGS = {
 SMALL_SETTINGS = {
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
-    "spark.sql.adaptive.enabled": "false",
     "spark.sql.shuffle.partitions": "2",
     "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1",
 }
@@ -63,7 +69,11 @@ LOCAL_SETTINGS = {
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.driver.memory": "3g",
-    "spark.sql.shuffle.partitions": "8",
+    "spark.sql.shuffle.partitions": "4",
+    # Planning each stage anew pays where sizes are unknown and many; here it was a tenth of the processor time.
+    "spark.sql.adaptive.enabled": "false",
+    # Ten million results are some 300 MiB of Parquet: enough tasks that no core waits long for the other's last one.
+    "spark.sql.files.maxPartitionBytes": "67108864",
     # Listing run folders is a matter of microseconds each on a local disk, a Spark job for it costs a second.
     "spark.sql.sources.parallelPartitionDiscovery.threshold": "1000000",
 }
@@ -94,7 +104,7 @@ def build_session(master: str | None = None, settings: dict[str, str] | None = N
     with tempfile.TemporaryFile() as noise:
         try:
             gateway = None if submitted or SparkContext._gateway else _start_jvm(conf, noise)
-            return SparkSession(SparkContext(conf=conf, gateway=gateway))
+            return _without_checksums(SparkSession(SparkContext(conf=conf, gateway=gateway)))
         except Unavailable:
             raise
         except Exception as error:
@@ -102,6 +112,13 @@ def build_session(master: str | None = None, settings: dict[str, str] | None = N
             said = noise.read().decode(errors="replace") if "JAVA_GATEWAY_EXITED" in str(error) else ""
             reason = _last_words(said) or first_sentence(error)
             raise Unavailable(f"Spark could not be started on {chosen or 'the submitted master'}: {reason}.") from error
+
+
+def _without_checksums(spark: SparkSession) -> SparkSession:
+    """On a local disk Hadoop adds a checksum file to each file and starts `chmod` for both; Parquet has its own checksums."""
+    hadoop: Any = spark._jvm.org.apache.hadoop.fs  # type: ignore[union-attr]
+    hadoop.FileSystem.getLocal(spark._jsc.hadoopConfiguration()).setWriteChecksum(False)
+    return spark
 
 
 def volume_settings(paths: Iterable[str | os.PathLike[str]], master: str | None) -> dict[str, str]:
@@ -151,7 +168,7 @@ def _start_jvm(conf: SparkConf, noise: IO[bytes]) -> object:
     os.environ["JAVA_HOME"] = str(find_java_home())
     if _is_local(conf.get("spark.master")):  # else Spark asks for the machine's name, which may not resolve
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
-    options = f"-Dlog4j2.configurationFile={_LOGGING.as_uri()} -XX:+UseParallelGC"
+    options = f"-Dlog4j2.configurationFile={_LOGGING.as_uri()} -XX:+UseParallelGC {_LATER_OPTIMISATION}"
     conf.set("spark.driver.extraJavaOptions", f"{options} {conf.get('spark.driver.extraJavaOptions', '')}".strip())
     return launch_gateway(conf, {"stderr": noise})
 

@@ -6,12 +6,12 @@ import dataclasses
 from collections.abc import Iterable, Iterator
 
 from py4j.protocol import Py4JJavaError
-from pyspark.sql import SparkSession
 
 from spark_reports.errors import Unavailable, first_sentence
+from spark_reports.files import Entry, Files
 
 NDJSON, PARQUET = "ndjson", "parquet"
-NAMES = {"events.ndjson": NDJSON, "events.parquet": PARQUET}
+NAMES = ("events.ndjson", "events.parquet")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -28,45 +28,6 @@ class StreamFile:
 class NotARun:
     path: str
     reason: str
-
-
-class Files:
-    """The few file operations a report needs, through Hadoop so that `hdfs:` and `s3a:` work like a local path."""
-
-    def __init__(self, spark: SparkSession):
-        self._jvm = spark._jvm
-        self._conf = spark._jsc.hadoopConfiguration()
-
-    def path(self, text: str):
-        return self._jvm.org.apache.hadoop.fs.Path(text)
-
-    def system(self, text: str):
-        return self.path(text).getFileSystem(self._conf)
-
-    def glob(self, pattern: str) -> list:
-        """The statuses that match, or that are at the path itself; empty when nothing is there."""
-        system = self.system(pattern)
-        plain = self.path(pattern)
-        if system.exists(plain):
-            return [system.getFileStatus(plain)]
-        return list(system.globStatus(plain) or [])
-
-    def children(self, folder: str) -> list:
-        return sorted(self.system(folder).listStatus(self.path(folder)), key=lambda status: status.getPath().getName())
-
-    def exists(self, text: str) -> bool:
-        return self.system(text).exists(self.path(text))
-
-    def delete(self, text: str) -> None:
-        self.system(text).delete(self.path(text), True)
-
-    def read(self, text: str, start: int, length: int) -> bytes:
-        stream = self.system(text).open(self.path(text))
-        try:
-            stream.seek(start)
-            return bytes(stream.readNBytes(length))
-        finally:
-            stream.close()
 
 
 def find_streams(files: Files, paths: Iterable[str]) -> tuple[list[StreamFile], list[NotARun]]:
@@ -94,50 +55,46 @@ def _below(files: Files, path: str) -> Iterator[StreamFile | NotARun]:
             yield from _from_root(files, root)
     except Py4JJavaError as error:
         raise Unavailable(f"{path} cannot be read: {first_sentence(error.java_exception)}.") from error
+    except OSError as error:
+        raise Unavailable(f"{path} cannot be read: {error.strerror}.") from error
 
 
-def _from_root(files: Files, root) -> Iterator[StreamFile | NotARun]:
+def _from_root(files: Files, root: Entry) -> Iterator[StreamFile | NotARun]:
     """A stream, a run folder, or a folder of run folders."""
-    stream = _as_stream(files, root) or _as_run(files, root)
+    if not root.is_folder:
+        yield _as_stream(files, root) or NotARun(root.path, "not a result stream")
+        return
+    inside = files.children(root.path)
+    stream = _as_stream(files, root) or _as_run(files, inside)
     if stream:
         yield stream
         return
-    if not root.isDirectory():
-        yield NotARun(root.getPath().toString(), "not a result stream")
-        return
-    for child in files.children(root.getPath().toString()):
-        name = child.getPath().getName()
-        if name.startswith((".", "_")):
+    for child in inside:
+        if child.name.startswith((".", "_")):
             continue
-        stream = _as_stream(files, child) or _as_run(files, child)
+        stream = _as_stream(files, child) or (_as_run(files, files.children(child.path)) if child.is_folder else None)
         if stream:
             yield stream
-        elif child.isDirectory():
-            yield NotARun(child.getPath().toString(), "not a run: no events.ndjson and no events.parquet in it")
+        elif child.is_folder:
+            yield NotARun(child.path, "not a run: no events.ndjson and no events.parquet in it")
 
 
-def _as_stream(files: Files, status) -> StreamFile | None:
-    suffix = status.getPath().getName().rpartition(".")[2]
-    if suffix == NDJSON and status.isFile():
-        return StreamFile(status.getPath().toString(), NDJSON, status.getLen(), status.getModificationTime())
+def _as_stream(files: Files, entry: Entry) -> StreamFile | None:
+    suffix = entry.name.rpartition(".")[2]
+    if suffix == NDJSON and not entry.is_folder:
+        return StreamFile(entry.path, NDJSON, entry.length, entry.modified)
     if suffix == PARQUET:
-        return _parquet(files, status)
+        return _parquet(files, entry)
     return None
 
 
-def _as_run(files: Files, status) -> StreamFile | None:
-    if not status.isDirectory():
-        return None
-    for name in NAMES:
-        inside = status.getPath().toString() + "/" + name
-        if files.exists(inside):
-            return _as_stream(files, files.glob(inside)[0])
-    return None
+def _as_run(files: Files, inside: list[Entry]) -> StreamFile | None:
+    found = {entry.name: entry for entry in inside if entry.name in NAMES}
+    return next((_as_stream(files, found[name]) for name in NAMES if name in found), None)
 
 
-def _parquet(files: Files, status) -> StreamFile:
+def _parquet(files: Files, entry: Entry) -> StreamFile:
     """A single file, or the folder of part files that Spark writes."""
-    path = status.getPath().toString()
-    parts = [status] if status.isFile() else files.children(path)
-    length = sum(part.getLen() for part in parts)
-    return StreamFile(path, PARQUET, length, max((part.getModificationTime() for part in parts), default=0))
+    parts = files.children(entry.path) if entry.is_folder else [entry]
+    length = sum(part.length for part in parts)
+    return StreamFile(entry.path, PARQUET, length, max((part.modified for part in parts), default=0))

@@ -12,10 +12,10 @@ pytest.importorskip("pyspark", reason="the reports need the spark extra")
 
 from pyspark.sql import SparkSession
 
+from spark_reports.files import Files
 from spark_reports.job import Options, report_with
 from spark_reports.lake import Lake
 from spark_reports.session import SMALL_SETTINGS, build_session
-from spark_reports.streams import Files
 from spark_reports.summary import Summary
 from spark_reports.synthetic import History, Plan, Truth
 

@@ -18,6 +18,7 @@ from pyspark.sql import SparkSession
 
 import spark_reports.__main__
 from spark_reports.java import find_java_home
+from spark_reports.schemas import TABLES_VERSION
 from spark_reports.session import SMALL_SETTINGS
 
 SPARK_HOME = Path(pyspark.__file__).parent
@@ -115,8 +116,8 @@ def test_a_cluster_gives_the_tables_of_local_mode(
     done = subprocess.run(arguments, env=environment, capture_output=True, text=True, timeout=400, check=False)
     assert done.returncode == 0, done.stderr
     for name in TABLES:
-        here = spark.read.parquet(str(reported.site / "tables" / "v1" / "tables" / name))
-        there = spark.read.parquet(str(tmp_path / "site" / "tables" / "v1" / "tables" / name))
+        here = spark.read.parquet(str(reported.site / "tables" / f"v{TABLES_VERSION}" / "tables" / name))
+        there = spark.read.parquet(str(tmp_path / "site" / "tables" / f"v{TABLES_VERSION}" / "tables" / name))
         columns = [column for column, kind in here.dtypes if "map" not in kind]
         assert here.select(columns).exceptAll(there.select(columns)).count() == 0, name
         assert here.count() == there.count() > 0, name

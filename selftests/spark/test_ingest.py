@@ -11,10 +11,10 @@ from pyspark.sql import SparkSession
 from harness.results import encode
 from spark_reports.batch import take_in
 from spark_reports.errors import Unavailable
+from spark_reports.files import Files
 from spark_reports.lake import Lake, live_runs
 from spark_reports.runs import COMPLETE, DUPLICATE, PARTIAL, REJECTED, Run
 from spark_reports.schemas import EVENT
-from spark_reports.streams import Files
 from spark_reports.synthetic import History, Plan, write_run
 
 PLAN = Plan(nights=2, protocols=("peerbus",), cases=8, repetitions=2, planted=1)

@@ -11,9 +11,9 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from spark_reports.batch import take_in
+from spark_reports.files import Files
 from spark_reports.job import Options, build_tables, report_with
 from spark_reports.lake import Lake, live_runs
-from spark_reports.streams import Files
 from spark_reports.synthetic import History, Plan
 from spark_reports.tables.wilson import wilson_high, wilson_low
 

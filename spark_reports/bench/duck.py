@@ -6,57 +6,57 @@ import time
 from pathlib import Path
 from typing import Any
 
-from spark_reports.schemas import BLAMED, CELL, SILENT, VERDICTS
-
-CELLS = ", ".join(f'"{name}"' for name in CELL)
+from spark_reports.schemas import BLAMED, SILENT, VERDICTS
 
 HISTORY = f"""
 WITH judged AS (
-    SELECT {CELLS}, seq, repetition, verdict IN {BLAMED} AS blamed
-    FROM facts JOIN runs USING (run_id) WHERE reason IS NULL AND verdict NOT IN {SILENT}
+    SELECT cell, seq, repetition, fault_profile NOT IN ('', 'none') AS is_lossy, verdict IN {BLAMED} AS blamed
+    FROM facts JOIN runs USING (run) WHERE reason IS NULL AND verdict NOT IN {SILENT}
 ), lossy AS (
-    SELECT {CELLS}, seq, count(*) AS n, count(*) FILTER (NOT blamed) AS k
-    FROM judged WHERE fault_profile NOT IN ('', 'none') GROUP BY ALL
+    SELECT cell, seq, count(*) AS n, count(*) FILTER (NOT blamed) AS k FROM judged WHERE is_lossy GROUP BY ALL
 ), observed AS (
-    SELECT {CELLS}, seq, repetition, blamed FROM judged WHERE fault_profile IN ('', 'none')
+    SELECT cell, seq, repetition, blamed FROM judged WHERE NOT is_lossy
     UNION ALL
-    SELECT {CELLS}, seq, 0,
+    SELECT cell, seq, 0,
         (k/n + 1.9207294/n + 1.9599640 * sqrt(k/n * (1 - k/n) / n + 0.9603647/(n*n))) / (1 + 3.8414588/n) < 0.9
     FROM lossy
+), counts AS (
+    SELECT cell, count(*) AS observed, count(*) FILTER (blamed) AS failures, max(seq) AS last_seq FROM observed GROUP BY cell
+), mixed AS (
+    SELECT cell FROM counts WHERE failures > 0 AND failures < observed
 ), moved AS (
-    SELECT *, lag(blamed) OVER (PARTITION BY {CELLS} ORDER BY seq, repetition) AS was FROM observed
-), histories AS (
-    SELECT {CELLS}, count(*) AS observed, count(*) FILTER (blamed) AS failures,
-        count(*) FILTER (blamed AND NOT was) AS broke, count(*) FILTER (NOT blamed AND was) AS mended,
-        max(seq) AS last_seq, max(seq) FILTER (blamed <> was) AS changed_seq
-    FROM moved GROUP BY {CELLS}
+    SELECT cell, seq, blamed, lag(blamed) OVER (PARTITION BY cell ORDER BY seq, repetition) AS was
+    FROM observed SEMI JOIN mixed USING (cell)
+), changes AS (
+    SELECT cell, count(*) FILTER (blamed AND NOT was) AS broke, count(*) FILTER (NOT blamed AND was) AS mended,
+        max(seq) FILTER (blamed <> was) AS changed_seq
+    FROM moved GROUP BY cell
 )
-SELECT count(*), sum(observed), sum(failures), sum(broke), sum(mended), count(*) FILTER (broke > 0 AND mended > 0) FROM histories
+SELECT count(*), sum(observed), sum(failures), sum(broke), sum(mended), count(*) FILTER (broke > 0 AND mended > 0),
+    sum(last_seq), sum(changed_seq)
+FROM counts LEFT JOIN changes USING (cell)
 """
 
 TALLIES = f"""
 WITH tallies AS (
-    SELECT run_id, protocol, target, target_version, peer, peer_version, count(*) AS cases,
+    SELECT run, protocol, target, target_version, peer, peer_version, count(*) AS cases, count(latency_ms) AS timed,
         {", ".join(f"count(*) FILTER (verdict = '{name}') AS n_{name}" for name in VERDICTS)},
-        approx_quantile(coalesce(measures['latency_ms'], nullif(duration_s * 1000, 0)), [0.5, 0.9, 0.99]) AS marks
-    FROM facts WHERE reason IS NULL GROUP BY ALL
+        quantile_cont(latency_ms, [0.5, 0.9, 0.99]) AS marks
+    FROM facts JOIN runs USING (run) WHERE reason IS NULL GROUP BY ALL
 )
-SELECT count(*), sum(cases), sum(n_pass), sum(n_fail) FROM tallies
+SELECT count(*), sum(cases), sum(timed), {", ".join(f"sum(n_{name})" for name in VERDICTS)}, sum(marks[2]) FROM tallies
 """
 
 
-def measure(facts: Path, runs: list[tuple[str, int]], threads: int) -> tuple[float, dict[str, tuple[Any, ...]]]:
-    """Seconds for both, and what they found, to be held against Spark's answer."""
+def measure(facts: Path, runs: list[tuple[int, int]], threads: int) -> tuple[float, dict[str, tuple[Any, ...]]]:
+    """Seconds for both, and what they found, to be held against Spark's answer; `runs` are their numbers and places."""
     import duckdb  # only the benchmark needs it
 
     connection = duckdb.connect()
     connection.execute(f"SET threads = {threads}")
-    connection.execute("CREATE TABLE runs (run_id VARCHAR, seq BIGINT)")
+    connection.execute("CREATE TABLE runs (run BIGINT, seq BIGINT)")
     connection.executemany("INSERT INTO runs VALUES (?, ?)", runs)
-    connection.execute(
-        f"CREATE VIEW facts AS SELECT * FROM read_parquet('{facts}/*/*/*.parquet', hive_partitioning = true, "
-        "hive_types = {'run_id': VARCHAR, 'run_date': VARCHAR})"
-    )
+    connection.execute(f"CREATE VIEW facts AS SELECT * FROM read_parquet('{facts}/*/*/*.parquet')")
     begin = time.perf_counter()
     found = {name: connection.execute(sql).fetchone() for name, sql in (("history", HISTORY), ("tallies", TALLIES))}
     return time.perf_counter() - begin, found

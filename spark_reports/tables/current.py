@@ -4,36 +4,41 @@ from __future__ import annotations
 
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
+from pyspark.sql import types as T
 
-from spark_reports.schemas import CELL, SERIES, case_key, is_blamed, is_evidence
+from spark_reports.schemas import CELL, SERIES, TEXT, WHOLE, is_blamed, is_evidence
 from spark_reports.tables.history import is_lossy
 from spark_reports.tables.wilson import MINIMUM_RATE, wilson_high, wilson_low
 
+START = T.StructType([*[T.StructField(name, TEXT) for name in SERIES], T.StructField("from_seq", WHOLE)])
 
-def series_starts(tallies: DataFrame, runs: DataFrame) -> DataFrame:
-    """For each series the newest complete run: what is older has been superseded, what is newer adds to it.
+
+def series_starts(tallies: DataFrame) -> DataFrame:
+    """For each series the newest complete run, `from_seq`: what is older has been superseded, what is newer adds to it.
 
     A partial run after it replaces the cells it reached and leaves the others as they were, so a run that died early
-    does not make the report smaller.
+    does not make the report smaller. `present` has all runs of the series from there on.
     """
-    seen = tallies.join(F.broadcast(runs), on="run_id", how="inner")
     complete = F.max(F.when(F.col("state") == "complete", F.col("seq")))
-    return seen.groupBy(*SERIES).agg(F.coalesce(complete, F.min("seq")).alias("from_seq"))
+    starts = (
+        tallies.where("cases > 0")
+        .groupBy(*SERIES)
+        .agg(F.coalesce(complete, F.min("seq")).alias("from_seq"), F.collect_set("seq").alias("seen"))
+    )
+    present = F.filter("seen", lambda seq: seq >= F.col("from_seq"))
+    return starts.select(*SERIES, "from_seq", present.alias("present"))
 
 
-def current(facts: DataFrame, runs: DataFrame, starts: DataFrame) -> DataFrame:
+def current(facts: DataFrame, starts: DataFrame) -> DataFrame:
     """One row per cell: its newest result, the repetitions of a lossy cell taken together."""
-    described = runs.select("run_id", "kind", "seq", F.col("started_at").alias("run_started_at"))
     fresh = (
-        facts.join(F.broadcast(described), on="run_id", how="inner")
-        .join(F.broadcast(starts), on=list(SERIES), how="inner")
+        facts.join(F.broadcast(starts), on=list(SERIES), how="inner")
         .where(F.col("seq") >= F.col("from_seq"))
-        .withColumn("key", case_key())
         .withColumn("is_lossy", is_lossy())
     )
-    same_run = Window.partitionBy("key", "seq")
+    same_run = Window.partitionBy("cell", "seq")
     # Of several repetitions the failing one is shown: it has the evidence.
-    newest_first = Window.partitionBy("key").orderBy(F.desc("seq"), F.desc(is_blamed()), F.desc("repetition"))
+    newest_first = Window.partitionBy("cell").orderBy(F.desc("seq"), F.desc(is_blamed()), F.desc("repetition"))
     newest = (
         fresh.withColumn("trials", F.count_if(is_evidence()).over(same_run))
         .withColumn("passes", F.count_if(is_evidence() & ~is_blamed()).over(same_run))
@@ -70,7 +75,7 @@ def is_surprising():
 
 def with_history(cells: DataFrame, histories: DataFrame) -> DataFrame:
     """`target_case`: the present of every cell beside its past; the central table of the report."""
-    joined = cells.join(histories, on="key", how="left")
+    joined = cells.join(histories, on="cell", how="left")
     is_newest = F.col("last_seq") == F.col("seq")
     changed_now = is_newest & (F.col("changed_seq") == F.col("last_seq"))
     steady = ~F.coalesce("is_flaky", F.lit(False))

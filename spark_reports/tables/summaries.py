@@ -97,20 +97,23 @@ def lossy(cells: DataFrame) -> DataFrame:
     )
 
 
-def latency(tallies: DataFrame, runs: DataFrame, starts: DataFrame) -> DataFrame:
+def latency(tallies: DataFrame, starts: DataFrame) -> DataFrame:
     """Percentiles of each series in its newest complete run."""
-    seen = tallies.where("timed > 0").join(F.broadcast(runs), on="run_id", how="inner")
-    newest = seen.join(F.broadcast(starts), on=list(SERIES), how="inner").where(F.col("seq") == F.col("from_seq"))
+    seen = tallies.where("timed > 0").join(F.broadcast(starts), on=list(SERIES), how="inner")
+    newest = seen.where(F.col("seq") == F.col("from_seq"))
     return newest.select("protocol", "target", "target_version", "peer", "run_id", "run_date", "timed", *PERCENTILES)
 
 
-def trends(tallies: DataFrame, runs: DataFrame) -> DataFrame:
+def trends(tallies: DataFrame) -> DataFrame:
     """Per day, protocol, target and version: counts, pass rate and the latency of that day's slowest run or pair."""
-    seen = tallies.join(F.broadcast(runs.select("run_id", "run_date", "kind", "seq")), on="run_id", how="inner")
     sums = [F.sum(name).alias(name) for name in ("cases", *VERDICTS)]
     marks = [F.max(name).alias(name) for name in PERCENTILES]
     judged = F.col("cases") - F.col("error") - F.col("unsupported")
     blamed = sum((F.col(name) for name in BLAMED), F.lit(0))
     rate = F.when(judged > 0, 1 - blamed / judged)
-    days = seen.groupBy("protocol", "target", "target_version", "kind", "run_date").agg(*sums, *marks)
+    days = (
+        tallies.where("cases > 0")
+        .groupBy("protocol", "target", "target_version", "kind", "run_date")
+        .agg(*sums, *marks)
+    )
     return days.withColumn("pass_rate", rate)
