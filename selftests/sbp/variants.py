@@ -93,10 +93,10 @@ class LazySession(Session):
 
 
 class OtherCodes(PeerMachine):
-    """Says the last of the codes that are allowed."""
+    """Says the last of the codes that are allowed; a frame before the Handshake SHOULD get the first (SBP-SES-04)."""
 
     def complaint(self, state: State, id: bytes | None, clause: str, codes: tuple[int, ...]) -> Expectation:
-        return super().complaint(state, id, clause, codes[::-1])
+        return super().complaint(state, id, clause, codes if clause == "SBP-HS-03" else codes[::-1])
 
 
 class OddCodec(Codec):
