@@ -157,9 +157,13 @@ class NodeMachine(Machine[State]):
         return Step(tracked, (delivered, *(self.calling(p, message, mode) for p in self.callees(state, message))))
 
     def calling(self, pattern: str, message: Message, mode: Mode) -> Expectation:
-        """Listeners are in no order; whether what is directed at this node goes to them is a binding's choice."""
+        """Whether what is directed at this node goes to listeners is a binding's choice.
+
+        They are in no order, nor are the calls for two messages: callbacks may run in threads of their own (L858).
+        """
         level = Level.MAY if mode is Mode.DIRECTED else Level.MUST
-        return Expectation(DELIVERY_CLAUSE[mode], Called(pattern, message), LISTENERS, level, lane=pattern)
+        lane = f"{pattern} {message.src} {message.seq}"
+        return Expectation(DELIVERY_CLAUSE[mode], Called(pattern, message), LISTENERS, level, lane=lane)
 
     def tracked(self, state: State, event: Heard) -> State | None:
         """The state once this message counts as heard; None where it is stale."""

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import functools
-from dataclasses import replace
 from typing import Any
 
 from hypothesis import strategies as st
@@ -42,7 +41,7 @@ from reference_impl.bccn.frames import (
 )
 from reference_impl.bccn.node import API, HOST, LISTENERS, WIRE, Config, NodeMachine
 from reference_impl.bccn.tracker import Tracker
-from reference_impl.core import Expectation, Overdue
+from reference_impl.core import Overdue
 from suites.bccn.segment import ELSEWHERE, HERE, ROLE, Node, Segment, unique
 from suites.bccn.wire import SECRET, Said, body, datagram, framed, signed
 
@@ -89,18 +88,11 @@ MALFORMED = st.sampled_from(
 ADDRESSES = st.sampled_from([HERE, ELSEWHERE])
 
 
-class AnyOrderOfCalls(NodeMachine):
-    """Callbacks may run in threads of their own: those for one message are in no order with those for another."""
-
-    def calling(self, pattern: str, message: Message, mode: Mode) -> Expectation:
-        return replace(super().calling(pattern, message, mode), lane=f"{pattern} {message.src} {message.seq}")
-
-
 class NodeWatch(Watch[Any]):
     """The node of one run, and the oracle that hears all that it says."""
 
     def __init__(self, trial: Trial, segment: Segment, node: Node, key: bytes, sanity: int) -> None:
-        super().__init__(trial, AnyOrderOfCalls(Config(key=key), tracker=Tracker(sanity)))
+        super().__init__(trial, NodeMachine(Config(key=key), tracker=Tracker(sanity)))
         self.segment, self.node, self.key, self.codec = segment, node, key, Codec()
         self._sentinel, self._count = unique("end"), 0
 
