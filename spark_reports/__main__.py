@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 from pathlib import Path
+from typing import NoReturn
 
 from spark_reports.errors import BadUsage, ReportError
 
@@ -28,7 +29,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 class _Parser(argparse.ArgumentParser):
-    def error(self, message: str):
+    def error(self, message: str) -> NoReturn:
         raise BadUsage(f"{message[:1].upper()}{message[1:]}: see --help.")
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterable
+from functools import partial
 
 from pyspark.sql import functions as F
 
@@ -11,7 +12,7 @@ from spark_reports.ingest import read_facts
 from spark_reports.lake import Lake
 from spark_reports.parquet import describe_parquet, unreadable_parquet
 from spark_reports.runs import COMPLETE, LIVE, PARTIAL, REJECTED, Run, describe_ndjson, settle_duplicates
-from spark_reports.session import SPARK_ERRORS
+from spark_reports.session import SPARK_ERRORS, side_by_side
 from spark_reports.streams import NDJSON, PARQUET, StreamFile, find_streams
 from spark_reports.tables.tallies import tally
 
@@ -57,9 +58,8 @@ def _store(lake: Lake, runs: list[Run], batch: int, distinct: bool) -> list[Run]
     if not mine:
         return []
     try:
-        for month in sorted({run.month for run in mine}):
-            facts = read_facts(lake.spark, [run for run in mine if run.month == month], distinct)
-            lake.write_facts(facts, batch, month)
+        months = sorted({run.month for run in mine})
+        side_by_side({month: partial(_write_month, lake, mine, month, distinct) for month in months})
     except SPARK_ERRORS:
         reasons = unreadable_parquet(lake.spark, [run.path for run in mine if run.format == PARQUET])
         if not reasons:
@@ -73,6 +73,11 @@ def _store(lake: Lake, runs: list[Run], batch: int, distinct: bool) -> list[Run]
     if spoiled:
         lake.write_quarantine(lake.facts(spoiled).where("reason IS NOT NULL"), batch)
     return counted
+
+
+def _write_month(lake: Lake, runs: list[Run], month: str, distinct: bool) -> None:
+    mine = [run for run in runs if run.month == month]
+    lake.write_facts(read_facts(lake.spark, mine, distinct), mine[0].batch, month)
 
 
 def _tally(lake: Lake, runs: list[Run], batch: int) -> list[Run]:

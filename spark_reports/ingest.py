@@ -10,15 +10,21 @@ from pyspark.sql import types as T
 
 from spark_reports.runs import Run
 from spark_reports.schemas import (
+    ABOUT,
     EVENT,
     EVIDENCE,
     FACT,
     KNOWN_SCHEMA,
     OWNER,
+    PAIR,
     REQUIRED,
+    SEPARATOR,
     VERDICTS,
     cell_number,
-    joined_clauses,
+    is_blamed,
+    is_evidence,
+    is_lossy,
+    joined,
     run_number,
 )
 from spark_reports.session import local_frame
@@ -76,17 +82,23 @@ def to_facts(events: DataFrame) -> DataFrame:
     """Pure: events with their owner in, `FACT` out; headers and footers that fit are left to the manifest."""
     is_case = F.coalesce(F.col("type") == "case", F.lit(False))
     is_frame = F.col("type").isin("header", "footer") & (F.col("run_id") == F.col("owner"))
-    judged = events.withColumn("reason", why_bad()).where(is_case | F.col("reason").isNotNull() | ~is_frame)
+    complete = events.withColumns({name: F.coalesce(name, F.lit(value)) for name, value in _DEFAULTS.items()})
+    judged = complete.withColumn("reason", why_bad()).where(is_case | F.col("reason").isNotNull() | ~is_frame)
     is_good = F.col("reason").isNull()
-    is_shown = F.col("verdict") != "pass"
-    columns = {name: F.coalesce(name, F.lit(value)) for name, value in _DEFAULTS.items()}
-    evidence = F.to_json(F.struct(*[columns.get(name, F.col(name)).alias(name) for name in EVIDENCE.names]))
-    kept_line = F.when(~is_good, F.substring(F.coalesce("value", F.to_json(F.struct("type", *REQUIRED))), 1, LINE_KEPT))
-    columns |= {"line": kept_line, "clauses": joined_clauses(), "evidence": F.when(is_shown, evidence)}
-    columns["latency_ms"] = F.when(is_good, latency_ms())
-    stored = [name for name in FACT.names if name != "cell"]
-    facts = judged.select(*[columns.get(name, F.col(name)).alias(name) for name in stored])
-    return facts.select(cell_number().alias("cell"), *stored)
+    line = F.substring(F.coalesce("value", F.to_json(F.struct("type", *REQUIRED))), 1, LINE_KEPT)
+    columns = {
+        "cell": cell_number(),
+        "is_evidence": is_good & is_evidence(),
+        "is_blamed": is_good & is_blamed(),
+        "is_lossy": is_lossy(),
+        "latency_ms": F.when(is_good, latency_ms()),
+        "verdict": F.when(is_good, F.col("verdict")),
+        "pair": F.when(is_good, joined(*PAIR)),
+        "about": F.when(is_good, joined(*ABOUT, "requirements")),
+        "evidence": F.when(is_good & (F.col("verdict") != "pass"), F.to_json(F.struct(*EVIDENCE.names))),
+        "line": F.when(~is_good, line),
+    }
+    return judged.select(*[columns.get(name, F.col(name)).alias(name) for name in FACT.names])
 
 
 def latency_ms() -> Column:
@@ -106,6 +118,7 @@ def why_bad() -> Column:
         .when(is_case & missing, F.lit("a required field is missing"))
         .when(F.col("run_id").isNull() | (F.col("run_id") != F.col("owner")), F.lit("belongs to another run"))
         .when(is_case & ~F.col("verdict").isin(*VERDICTS), F.lit("an unknown verdict"))
+        .when(is_case & F.concat(*PAIR, *ABOUT).contains(SEPARATOR), F.lit("a control character in a name"))
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import os
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
@@ -16,7 +17,7 @@ from spark_reports.files import LOCAL, Files
 from spark_reports.lake import Lake, in_window, live_runs
 from spark_reports.runs import Run
 from spark_reports.schemas import RUN, STATUS_KINDS, WHOLE
-from spark_reports.session import SPARK_ERRORS, local_frame, spark_session, volume_settings
+from spark_reports.session import SPARK_ERRORS, local_frame, side_by_side, spark_session, volume_settings
 from spark_reports.site.build import build_site
 from spark_reports.summary import Summary
 from spark_reports.tables import summaries
@@ -93,10 +94,9 @@ def build_tables(lake: Lake, status: list[Run], options: Options) -> Tables:
     series = [row.asDict() for row in series_starts(tallies).collect()]
     starts = local_frame(lake.spark, series, START)
     present = {seq for row in series for seq in row["present"]}
-    good = lake.facts(window).where("reason IS NULL")
     # The runs that hold the present of some series: about one night's worth.
     newest = lake.facts(run for run in window if run.seq in present).where("reason IS NULL")
-    cells = with_history(current(newest, starts), history(good))
+    cells = with_history(current(newest, starts), history(lake.facts(window)))
     target_case = lake.publish("target_case", cells.select(*TARGET_CASE))
     blame = lake.publish("culprits", culprits(target_case, options.reference).coalesce(1))
     return Tables(
@@ -122,12 +122,9 @@ def numbered_runs(spark: SparkSession, runs: list[Run]) -> DataFrame:
 
 def publish(lake: Lake, tables: Tables) -> Tables:
     """Write the tables that are not stored yet, and return all of them as stored."""
-    stored = {
-        field.name: lake.publish(field.name, getattr(tables, field.name).coalesce(1))
-        for field in dataclasses.fields(Tables)
-        if field.name not in ("target_case", "culprits")
-    }
-    return dataclasses.replace(tables, **stored)
+    names = [field.name for field in dataclasses.fields(Tables) if field.name not in ("target_case", "culprits")]
+    jobs = {name: partial(lake.publish, name, getattr(tables, name).coalesce(1)) for name in names}
+    return dataclasses.replace(tables, **side_by_side(jobs))
 
 
 def _make_writable(out: Path) -> None:

@@ -13,7 +13,7 @@ from pyspark.sql import types as T
 from harness.results import BAD, SCHEMA, Verdict
 
 #: Version of the stored tables: a change of meaning gets a new folder, and the streams are ingested anew.
-TABLES_VERSION = 2
+TABLES_VERSION = 3
 
 VERDICTS = tuple(str(verdict) for verdict in Verdict)
 #: The target's own failures. `error` is the harness's fault and therefore no evidence about a target.
@@ -104,21 +104,20 @@ REQUIRED = ("run_id", "case", "protocol", "role", "group", "verdict", "target", 
 
 #: Shown of a case that did not pass, and most of a stream's bytes; of a passing case it is not kept.
 EVIDENCE = T.StructType([CASE[name] for name in ("failure", "note", "timeline", "seed", "example", "replay")])
-#: What is stored per case: all of it that a table reads. Its cell and run are numbers, its requirements one text, its evidence
-#: JSON: Parquet takes as long for eighteen columns that are empty nine times of ten, or for a list of one, as for all the
-#: rest. `reason` is why a line is in quarantine, null for a good one, and `line` that line.
+#: What all results of two implementations share in a run, and what all results of a case do: stored as one text each.
+PAIR = ("protocol", "target", "target_version", "peer", "peer_version")
+ABOUT = ("case", "role", "group", "reach", "scenario", "fault_profile", "expected")
+#: What is stored per case: all of it that a table reads, and what the history asks of every one of ten million, answered once.
+#: Its cell and run are numbers, its evidence JSON, and `about` ends with its requirements: writing and grouping cost as much
+#: for a column that is empty or repeats another as for one that says something. `reason` is why a line is in quarantine, null
+#: for a good one, and `line` that line; it has neither verdict nor pair.
 FACT = _struct(
     cell=WHOLE,
     run=WHOLE,
     repetition=WHOLE,
-    verdict=TEXT,
-    **dict.fromkeys(("protocol", "target", "target_version", "peer", "peer_version", "fault_profile"), TEXT),
-    **dict.fromkeys(("case", "role", "group", "reach", "scenario", "expected"), TEXT),
+    **dict.fromkeys(("is_evidence", "is_blamed", "is_lossy"), T.BooleanType()),
     latency_ms=REAL,
-    clauses=TEXT,
-    evidence=TEXT,
-    reason=TEXT,
-    line=TEXT,
+    **dict.fromkeys(("verdict", "pair", "about", "evidence", "reason", "line"), TEXT),
 )
 
 #: One row per stream ever seen; the latest batch that names a path is the truth about it.
@@ -156,8 +155,8 @@ OWNER = _struct(stream=TEXT, owner=TEXT, batch=WHOLE)
 OF_RUN = _struct(run_id=TEXT, batch=WHOLE, kind=TEXT, state=TEXT, run_date=TEXT, seq=WHOLE)
 QUARANTINE = _struct(run=WHOLE, reason=TEXT, line=TEXT)
 
-#: Between requirements that are stored as one text.
-_SEPARATOR = "\x1f"
+#: Between texts that are stored as one; a line with this character in a name is bad.
+SEPARATOR = "\x1f"
 
 #: What identifies one observed behaviour over time: everything but the run, the versions and the repetition.
 CELL = ("protocol", "target", "peer", "case", "reach", "scenario", "fault_profile")
@@ -178,16 +177,29 @@ def run_number(run_id: str = "run_id") -> Column:
     return F.xxhash64(run_id, "batch")
 
 
-def joined_clauses() -> Column:
-    return F.concat_ws(_SEPARATOR, "requirements")
+def joined(*texts: Column | str) -> Column:
+    """Texts, and the elements of lists of texts, as one."""
+    return F.concat_ws(SEPARATOR, *texts)
 
 
-def requirements_of(clauses: str) -> Column:
-    return F.when(F.col(clauses) != "", F.split(clauses, _SEPARATOR)).otherwise(F.array().cast(TEXTS))
+def pair_parts() -> list[Column]:
+    """The columns `PAIR` of a stored pair."""
+    return [F.split("pair", SEPARATOR)[place].alias(name) for place, name in enumerate(PAIR)]
+
+
+def about_parts() -> list[Column]:
+    """The columns `ABOUT` of a fact and its requirements."""
+    parts = F.split("about", SEPARATOR)
+    requirements = F.slice(parts, len(ABOUT) + 1, F.size(parts))
+    return [*(parts[place].alias(name) for place, name in enumerate(ABOUT)), requirements.alias("requirements")]
 
 
 def is_blamed(column: str = "verdict") -> Column:
     return F.col(column).isin(*BLAMED)
+
+
+def is_lossy() -> Column:
+    return ~F.col("fault_profile").isin("", "none")
 
 
 def is_evidence(column: str = "verdict") -> Column:

@@ -6,14 +6,15 @@ import os
 import re
 import socket
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from itertools import chain
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, TypeVar
 
 import msgspec
-from py4j.protocol import Py4JJavaError
+from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]  # it ships no types
 from pyspark import SparkConf, SparkContext
 from pyspark.errors import PySparkException
 from pyspark.java_gateway import launch_gateway
@@ -23,6 +24,10 @@ from pyspark.sql import types as T
 
 from spark_reports.errors import BadUsage, Unavailable, first_sentence
 from spark_reports.java import find_java_home
+
+Result = TypeVar("Result")
+#: Jobs that are planned and run side by side.
+AT_ONCE = 3
 
 #: What a failing Spark action raises, depending on whether Spark has a name for the error.
 SPARK_ERRORS = (PySparkException, Py4JJavaError)
@@ -55,6 +60,7 @@ SETTINGS = {
 SMALL_SETTINGS = {
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    "spark.sql.adaptive.enabled": "false",
     "spark.sql.shuffle.partitions": "2",
     "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1",
 }
@@ -73,7 +79,9 @@ LOCAL_SETTINGS = {
     # Planning each stage anew pays where sizes are unknown and many; here it was a tenth of the processor time.
     "spark.sql.adaptive.enabled": "false",
     # Ten million results are some 300 MiB of Parquet: enough tasks that no core waits long for the other's last one.
-    "spark.sql.files.maxPartitionBytes": "67108864",
+    "spark.sql.files.maxPartitionBytes": "33554432",
+    # On a local disk this starts a thread for every few columns of every file.
+    "spark.hadoop.parquet.hadoop.vectored.io.enabled": "false",
     # Listing run folders is a matter of microseconds each on a local disk, a Spark job for it costs a second.
     "spark.sql.sources.parallelPartitionDiscovery.threshold": "1000000",
 }
@@ -164,13 +172,20 @@ def _last_words(printed: str) -> str:
     return next(iter([*causes[-1:], *lines[-1:]]), "")
 
 
+def side_by_side(jobs: Mapping[str, Callable[[], Result]]) -> dict[str, Result]:
+    """The results of Spark jobs by name: planning keeps one core busy, and so does the last task of a job."""
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        running = {name: pool.submit(job) for name, job in jobs.items()}
+        return {name: job.result() for name, job in running.items()}
+
+
 def _start_jvm(conf: SparkConf, noise: IO[bytes]) -> object:
     os.environ["JAVA_HOME"] = str(find_java_home())
     if _is_local(conf.get("spark.master")):  # else Spark asks for the machine's name, which may not resolve
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     options = f"-Dlog4j2.configurationFile={_LOGGING.as_uri()} -XX:+UseParallelGC {_LATER_OPTIMISATION}"
     conf.set("spark.driver.extraJavaOptions", f"{options} {conf.get('spark.driver.extraJavaOptions', '')}".strip())
-    return launch_gateway(conf, {"stderr": noise})
+    return launch_gateway(conf, {"stderr": noise})  # type: ignore[no-untyped-call]  # pyspark has no types for it
 
 
 def _settings_for(master: str | None) -> dict[str, str]:
@@ -186,7 +201,7 @@ def _settings_for(master: str | None) -> dict[str, str]:
 
 
 def _is_local(master: str | None) -> bool:
-    return bool(master) and master.startswith("local")
+    return master is not None and master.startswith("local")
 
 
 def _check_master(master: str | None) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterable, Iterator
 
-from py4j.protocol import Py4JJavaError
+from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]  # it ships no types
 
 from spark_reports.errors import Unavailable, first_sentence
 from spark_reports.files import Entry, Files

@@ -32,6 +32,7 @@ BAD_LINES = {
     GOOD_LINE.replace(b'"target":"t",', b"") % b"": "a required field is missing",
     GOOD_LINE.replace(b'"run_id":"R"', b'"run_id":"other"') % b"": "belongs to another run",
     b'{"type":"gossip","run_id":"R"}': "an unknown event type",
+    GOOD_LINE % rb',"scenario":"a\u001fb"': "a control character in a name",
 }
 
 

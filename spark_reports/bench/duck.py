@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from spark_reports.schemas import BLAMED, SILENT, VERDICTS
+from spark_reports.schemas import VERDICTS
 
-HISTORY = f"""
+Answers = dict[str, tuple[Any, ...]]
+
+HISTORY = """
 WITH judged AS (
-    SELECT cell, seq, repetition, fault_profile NOT IN ('', 'none') AS is_lossy, verdict IN {BLAMED} AS blamed
-    FROM facts JOIN runs USING (run) WHERE reason IS NULL AND verdict NOT IN {SILENT}
+    SELECT cell, seq, repetition, is_lossy, is_blamed AS blamed FROM facts JOIN runs USING (run) WHERE is_evidence
 ), lossy AS (
     SELECT cell, seq, count(*) AS n, count(*) FILTER (NOT blamed) AS k FROM judged WHERE is_lossy GROUP BY ALL
 ), observed AS (
@@ -39,17 +40,19 @@ FROM counts LEFT JOIN changes USING (cell)
 
 TALLIES = f"""
 WITH tallies AS (
-    SELECT run, protocol, target, target_version, peer, peer_version, count(*) AS cases, count(latency_ms) AS timed,
+    SELECT run, pair, count(verdict) AS cases, count(latency_ms) AS timed,
         {", ".join(f"count(*) FILTER (verdict = '{name}') AS n_{name}" for name in VERDICTS)},
         quantile_cont(latency_ms, [0.5, 0.9, 0.99]) AS marks
-    FROM facts JOIN runs USING (run) WHERE reason IS NULL GROUP BY ALL
+    FROM facts JOIN runs USING (run) GROUP BY run, pair
 )
 SELECT count(*), sum(cases), sum(timed), {", ".join(f"sum(n_{name})" for name in VERDICTS)}, sum(marks[2]) FROM tallies
 """
 
+QUERIES = {"history": HISTORY, "tallies": TALLIES}
 
-def measure(facts: Path, runs: list[tuple[int, int]], threads: int) -> tuple[float, dict[str, tuple[Any, ...]]]:
-    """Seconds for both, and what they found, to be held against Spark's answer; `runs` are their numbers and places."""
+
+def engine(facts: Path, runs: list[tuple[int, int]], threads: int) -> Callable[[], Answers]:
+    """What answers both questions anew at each call; `runs` are their numbers and places."""
     import duckdb  # only the benchmark needs it
 
     connection = duckdb.connect()
@@ -57,6 +60,4 @@ def measure(facts: Path, runs: list[tuple[int, int]], threads: int) -> tuple[flo
     connection.execute("CREATE TABLE runs (run BIGINT, seq BIGINT)")
     connection.executemany("INSERT INTO runs VALUES (?, ?)", runs)
     connection.execute(f"CREATE VIEW facts AS SELECT * FROM read_parquet('{facts}/*/*/*.parquet')")
-    begin = time.perf_counter()
-    found = {name: connection.execute(sql).fetchone() for name, sql in (("history", HISTORY), ("tallies", TALLIES))}
-    return time.perf_counter() - begin, found
+    return lambda: {name: connection.execute(sql).fetchall()[0] for name, sql in QUERIES.items()}

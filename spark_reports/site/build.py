@@ -63,7 +63,7 @@ def _summary(lake: Lake, data: Collected, model: dict[str, Any], page: Path) -> 
 def _changes(data: Collected, kind: str) -> list[Change]:
     names = ("protocol", "target", "peer", "case", "verdict")
     return [
-        Change(*(row[name] for name in names), row["aligned_run"] or "")
+        Change(**{name: row[name] for name in names}, aligned_run=row["aligned_run"] or "")
         for row in data.changes
         if row["change"] == kind
     ]

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
+from functools import partial
 from typing import Any
 
-from pyspark.sql import DataFrame, Window
+from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from spark_reports.schemas import CELL
+from spark_reports.session import side_by_side
 
 Row = dict[str, Any]
 
@@ -46,18 +48,21 @@ def collect(tables: Any, quarantine: DataFrame | None, first_day: str) -> Collec
     """`tables` is `job.Tables`, read back as published; plots begin with `first_day`."""
     recent = tables.changes.where("is_latest")
     worst_first = F.when(F.col("change") == "regression", 0).otherwise(1)
-    return Collected(
-        squares=rows(tables.matrix.orderBy("protocol", "target", "peer"), SQUARES),
-        groups=rows(tables.groups.orderBy("protocol", "target", "peer", "role", "group"), GROUPS),
-        findings=rows(findings(tables.target_case, tables.culprits, tables.changes), FINDINGS),
-        changes=rows(recent.orderBy(worst_first, *CELL), CHANGES),
-        flaky=rows(tables.flaky.orderBy(F.desc("failures"), *CELL), CHANGES),
-        lossy=rows(tables.lossy.orderBy("rate_high", *CELL), CHANGES),
-        ledger=rows(tables.ledger.orderBy("protocol", "requirement", "target"), LEDGER),
-        latency=rows(tables.latency.orderBy("protocol", "target", "peer"), SQUARES),
-        trends=rows(check_trends(tables.trends, first_day), SQUARES * 10),
-        quarantine=rows(reasons(quarantine), CHANGES) if quarantine is not None else [],
-    )
+    pieces = {
+        "squares": (tables.matrix.orderBy("protocol", "target", "peer"), SQUARES),
+        "groups": (tables.groups.orderBy("protocol", "target", "peer", "role", "group"), GROUPS),
+        "findings": (findings(tables.target_case, tables.culprits, tables.changes), FINDINGS),
+        "changes": (recent.orderBy(worst_first, *CELL), CHANGES),
+        "flaky": (tables.flaky.orderBy(F.desc("failures"), *CELL), CHANGES),
+        "lossy": (tables.lossy.orderBy("rate_high", *CELL), CHANGES),
+        "ledger": (tables.ledger.orderBy("protocol", "requirement", "target"), LEDGER),
+        "latency": (tables.latency.orderBy("protocol", "target", "peer"), SQUARES),
+        "trends": (check_trends(tables.trends, first_day), SQUARES * 10),
+    }
+    if quarantine is not None:
+        pieces["quarantine"] = (reasons(quarantine), CHANGES)
+    found = side_by_side({name: partial(rows, frame, most) for name, (frame, most) in pieces.items()})
+    return Collected(**{"quarantine": [], **found})
 
 
 def reasons(quarantine: DataFrame) -> DataFrame:
@@ -72,7 +77,7 @@ def rows(frame: DataFrame, most: int) -> list[Row]:
 def findings(target_case: DataFrame, culprits: DataFrame, changes: DataFrame) -> DataFrame:
     """The failures worth showing in full: new ones first, then by severity, a few of each square."""
     severity = F.array_position(F.array(*[F.lit(verdict) for verdict in SHOWN]), F.col("verdict"))
-    urgency = [F.desc("is_regression"), F.desc("is_surprising"), severity, *CELL]
+    urgency: list[Column | str] = [F.desc("is_regression"), F.desc("is_surprising"), severity, *CELL]
     per_square = Window.partitionBy("protocol", "target", "peer").orderBy(*urgency)
     since = changes.where("change = 'regression'").select(*CELL, "changed_on")
     blamed = culprits.select(
@@ -108,16 +113,16 @@ _FINDING = (
 )
 
 
-def _short_texts():
+def _short_texts() -> list[Column]:
     return [F.substring(name, 1, TEXT).alias(name) for name in ("note", "example", "replay")]
 
 
-def _short_failure():
+def _short_failure() -> Column:
     names = ("message", "clause", "reading", "expected", "observed")
     return F.struct(*[F.substring(f"failure.{name}", 1, TEXT).alias(name) for name in names]).alias("failure")
 
 
-def _short_timeline():
+def _short_timeline() -> Column:
     short = F.transform(
         F.slice("timeline", 1, LADDER),
         lambda entry: F.struct(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections import defaultdict
+from collections.abc import Callable
 from typing import Any
 
 Row = dict[str, Any]
@@ -51,7 +52,9 @@ def _pass_rate(row: Row) -> float | None:
     return None if row["pass_rate"] is None else 100.0 * row["pass_rate"]
 
 
-def _series(trends: list[Row], value) -> list[tuple[str, dict[str, list[tuple[str, float, str]]]]]:
+def _series(
+    trends: list[Row], value: Callable[[Row], float | None]
+) -> list[tuple[str, dict[str, list[tuple[str, float, str]]]]]:
     found: dict[str, dict[str, list[tuple[str, float, str]]]] = defaultdict(lambda: defaultdict(list))
     for row in trends:
         number = value(row)

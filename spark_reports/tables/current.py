@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from pyspark.sql import DataFrame, Window
+from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from spark_reports.schemas import CELL, SERIES, TEXT, WHOLE, is_blamed, is_evidence
-from spark_reports.tables.history import is_lossy
+from spark_reports.schemas import CELL, SERIES, TEXT, WHOLE, is_blamed
 from spark_reports.tables.wilson import MINIMUM_RATE, wilson_high, wilson_low
 
 START = T.StructType([*[T.StructField(name, TEXT) for name in SERIES], T.StructField("from_seq", WHOLE)])
@@ -31,17 +30,13 @@ def series_starts(tallies: DataFrame) -> DataFrame:
 
 def current(facts: DataFrame, starts: DataFrame) -> DataFrame:
     """One row per cell: its newest result, the repetitions of a lossy cell taken together."""
-    fresh = (
-        facts.join(F.broadcast(starts), on=list(SERIES), how="inner")
-        .where(F.col("seq") >= F.col("from_seq"))
-        .withColumn("is_lossy", is_lossy())
-    )
+    fresh = facts.join(F.broadcast(starts), on=list(SERIES), how="inner").where(F.col("seq") >= F.col("from_seq"))
     same_run = Window.partitionBy("cell", "seq")
     # Of several repetitions the failing one is shown: it has the evidence.
-    newest_first = Window.partitionBy("cell").orderBy(F.desc("seq"), F.desc(is_blamed()), F.desc("repetition"))
+    newest_first = Window.partitionBy("cell").orderBy(F.desc("seq"), F.desc("is_blamed"), F.desc("repetition"))
     newest = (
-        fresh.withColumn("trials", F.count_if(is_evidence()).over(same_run))
-        .withColumn("passes", F.count_if(is_evidence() & ~is_blamed()).over(same_run))
+        fresh.withColumn("trials", F.count_if("is_evidence").over(same_run))
+        .withColumn("passes", F.count_if(F.col("is_evidence") & ~F.col("is_blamed")).over(same_run))
         .withColumn("rank", F.row_number().over(newest_first))
         .where("rank = 1")
         .drop("rank", "from_seq")
@@ -63,7 +58,7 @@ def _judged(newest: DataFrame) -> DataFrame:
     )
 
 
-def is_surprising():
+def is_surprising() -> Column:
     """Does the result go against what the target's manifest said beforehand? The rule of `CaseResult.surprising`."""
     is_error = F.col("verdict") == "error"
     return (

@@ -9,26 +9,21 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
-from spark_reports.schemas import is_blamed, is_evidence
 from spark_reports.tables.wilson import MINIMUM_RATE, wilson_high
-
-
-def is_lossy() -> Column:
-    return ~F.col("fault_profile").isin("", "none")
 
 
 def history(facts: DataFrame) -> DataFrame:
     """One row per cell: counts, the last observation, and for a cell that moved its changes in both directions."""
-    judged = facts.where(is_evidence() & F.col("cell").isNotNull()).select(
-        "cell", "seq", "repetition", is_lossy().alias("is_lossy"), is_blamed().alias("blamed")
+    # Spark finds out for itself that a join needs cells; said here, it sees twice the same scan and makes one.
+    judged = facts.where("is_evidence AND cell IS NOT NULL").select(
+        "cell", "seq", "repetition", "is_lossy", F.col("is_blamed").alias("blamed")
     )
     counts = judged.groupBy("cell").agg(*_counts(), F.max("is_lossy").alias("is_lossy"))
     is_steady = ~F.col("is_lossy") & F.col("failures").isin(F.lit(0), F.col("observed"))
     steady = counts.where(is_steady).select("cell", "observed", "failures", "last_seq")
-    moving = F.broadcast(counts.where(~is_steady).select(F.col("cell").alias("moving"), "last_seq"))
-    # The bound on `seq` always holds: it keeps `last_seq` in the plan, so that Spark sees twice the same counts and makes one.
-    same = (F.col("cell") == F.col("moving")) & (F.col("seq") <= F.col("last_seq"))
-    moved = changes_of(observations(judged.join(moving, on=same, how="left_semi").repartition("cell")))
+    # The bound always holds: it keeps `last_seq` in the plan, so that Spark sees twice the same counts and makes one.
+    moving = counts.where(~is_steady & (F.col("last_seq") >= 0)).select("cell")
+    moved = changes_of(observations(judged.join(F.broadcast(moving), on="cell", how="left_semi").repartition("cell")))
     return (
         steady.unionByName(moved, allowMissingColumns=True)
         .fillna(0, ["broke", "mended"])

@@ -6,15 +6,14 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from spark_reports.schemas import REAL, TEXT, VERDICTS, WHOLE
+from spark_reports.schemas import PAIR, REAL, TEXT, VERDICTS, WHOLE, pair_parts
 
-GROUP = ("run", "protocol", "target", "target_version", "peer", "peer_version")
 PERCENTILES = {"p50": 0.5, "p90": 0.9, "p99": 0.99}
-#: Latencies are counted in slots that grow by a hundredth, so a percentile is right to half of that.
-SLOTS = 100
+#: Latencies are counted in slots that grow by a twenty-fifth, so a percentile is right to half of that.
+SLOTS = 25
 
 TALLY = T.StructType(
-    [T.StructField(name, WHOLE if name == "run" else TEXT) for name in GROUP]
+    [T.StructField("run", WHOLE), *(T.StructField(name, TEXT) for name in PAIR)]
     + [T.StructField(name, WHOLE) for name in ("cases", "bad_lines", *VERDICTS, "timed")]
     + [T.StructField(name, REAL) for name in PERCENTILES]
 )
@@ -25,12 +24,12 @@ def tally(facts: DataFrame) -> DataFrame:
 
     Counted by slot first and summed then: Spark's own approximate percentiles took twice as long as all the rest.
     """
-    is_good = F.col("reason").isNull()
-    counts = {verdict: F.count_if(is_good & (F.col("verdict") == verdict)) for verdict in VERDICTS}
-    counts |= {"cases": F.count_if(is_good), "bad_lines": F.count_if(~is_good), "timed": F.count("latency_ms")}
-    slot = F.floor(F.log("latency_ms") * SLOTS).cast("int")
-    by_slot = facts.groupBy(*GROUP, slot.alias("slot")).agg(*[count.alias(name) for name, count in counts.items()])
-    marks = F.percentile("slot", list(PERCENTILES.values()), F.col("timed"))
-    grouped = by_slot.groupBy(*GROUP).agg(*[F.sum(name).alias(name) for name in counts], marks.alias("marks"))
+    counts = {verdict: F.count_if(F.col("verdict") == verdict) for verdict in VERDICTS}
+    counts |= {"lines": F.count("*"), "cases": F.count("verdict"), "timed": F.count("slot")}
+    slots = facts.select("run", "pair", "verdict", F.floor(F.log("latency_ms") * SLOTS).cast("int").alias("slot"))
+    by_slot = slots.groupBy("run", "pair", "slot").agg(*[count.alias(name) for name, count in counts.items()])
+    marks = F.percentile("slot", list(PERCENTILES.values()), F.col("lines"))
+    grouped = by_slot.groupBy("run", "pair").agg(*[F.sum(name).alias(name) for name in counts], marks.alias("marks"))
     named = [F.exp((F.col("marks")[index] + 0.5) / SLOTS).alias(name) for index, name in enumerate(PERCENTILES)]
-    return grouped.select(*GROUP, "cases", "bad_lines", *VERDICTS, "timed", *named)
+    bad_lines = (F.col("lines") - F.col("cases")).alias("bad_lines")
+    return grouped.select("run", *pair_parts(), "cases", bad_lines, *VERDICTS, "timed", *named)
