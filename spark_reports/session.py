@@ -49,7 +49,7 @@ SETTINGS = {
     "spark.sql.ansi.enabled": "false",  # a bad value in a stream becomes null and is quarantined; it must not end the job
     "spark.sql.sources.partitionColumnTypeInference.enabled": "false",  # a run called 20261116 stays a string
     "spark.sql.parquet.compression.codec": "zstd",
-    # Writing a night touches a handful of run folders a task: open them side by side rather than sort all rows first.
+    # Tables are folders by protocol: open the few of them side by side rather than sort all rows first.
     "spark.sql.maxConcurrentOutputFileWriters": "64",
     # Streams are many small files; counting each as 4 MiB would make one task of every 32 runs at most.
     "spark.sql.files.openCostInBytes": "262144",
