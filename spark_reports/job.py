@@ -95,7 +95,7 @@ def build_tables(lake: Lake, status: list[Run], options: Options) -> Tables:
     starts = local_frame(lake.spark, series, START)
     present = {seq for row in series for seq in row["present"]}
     # The runs that hold the present of some series: about one night's worth.
-    newest = lake.facts(run for run in window if run.seq in present).where("reason IS NULL")
+    newest = lake.results(run for run in window if run.seq in present)
     cells = with_history(current(newest, starts), history(lake.facts(window)))
     target_case = lake.publish("target_case", cells.select(*TARGET_CASE))
     blame = lake.publish("culprits", culprits(target_case, options.reference).coalesce(1))

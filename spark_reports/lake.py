@@ -78,10 +78,15 @@ class Lake:
         facts.write.mode("overwrite").options(**PAGES).parquet(f"{self.folder('facts')}/batch={batch}/month={month}")
 
     def facts(self, runs: Iterable[Run]) -> DataFrame:
-        """The facts of these runs; only the folders of their months are opened."""
+        """The facts of these runs as they are stored; only the folders of their months are opened."""
         wanted = list(runs)
         months = {f"{self.folder('facts')}/batch={run.batch}/month={run.month}" for run in wanted}
-        facts = self._of_runs(sorted(months), FACT, wanted).withColumn("evidence", F.from_json("evidence", EVIDENCE))
+        return self._of_runs(sorted(months), FACT, wanted)
+
+    def results(self, runs: Iterable[Run]) -> DataFrame:
+        """The good facts of these runs with every text and the evidence in columns of their own."""
+        good = self.facts(runs).where("reason IS NULL")
+        facts = good.withColumn("evidence", F.from_json("evidence", EVIDENCE))
         return facts.select("*", *pair_parts(), *about_parts(), "evidence.*").drop("evidence", "about")
 
     def write_tallies(self, tallies: DataFrame, batch: int) -> None:

@@ -28,9 +28,9 @@ def series_starts(tallies: DataFrame) -> DataFrame:
     return starts.select(*SERIES, "from_seq", present.alias("present"))
 
 
-def current(facts: DataFrame, starts: DataFrame) -> DataFrame:
+def current(results: DataFrame, starts: DataFrame) -> DataFrame:
     """One row per cell: its newest result, the repetitions of a lossy cell taken together."""
-    fresh = facts.join(F.broadcast(starts), on=list(SERIES), how="inner").where(F.col("seq") >= F.col("from_seq"))
+    fresh = results.join(F.broadcast(starts), on=list(SERIES), how="inner").where(F.col("seq") >= F.col("from_seq"))
     same_run = Window.partitionBy("cell", "seq")
     # Of several repetitions the failing one is shown: it has the evidence.
     newest_first = Window.partitionBy("cell").orderBy(F.desc("seq"), F.desc("is_blamed"), F.desc("repetition"))
