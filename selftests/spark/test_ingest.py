@@ -135,6 +135,7 @@ def test_parquet_runs_give_the_same_facts_as_ndjson(spark: SparkSession, lake: L
     assert broken.reason.startswith("unreadable as Parquet")
     assert (columnar.state, columnar.cases) == (COMPLETE, CASES)
     ours, theirs = lake.results([columnar]), other.results(textual)
+    assert ours.count() == theirs.count() == CASES
     assert ours.exceptAll(theirs).count() == 0
 
 
