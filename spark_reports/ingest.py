@@ -118,7 +118,10 @@ def why_bad() -> Column:
         .when(is_case & missing, F.lit("a required field is missing"))
         .when(F.col("run_id").isNull() | (F.col("run_id") != F.col("owner")), F.lit("belongs to another run"))
         .when(is_case & ~F.col("verdict").isin(*VERDICTS), F.lit("an unknown verdict"))
-        .when(is_case & F.concat(*PAIR, *ABOUT).contains(SEPARATOR), F.lit("a control character in a name"))
+        .when(
+            is_case & F.concat_ws("", *PAIR, *ABOUT, "requirements").contains(SEPARATOR),
+            F.lit("a control character in a name"),
+        )
     )
 
 

@@ -33,6 +33,7 @@ BAD_LINES = {
     GOOD_LINE.replace(b'"run_id":"R"', b'"run_id":"other"') % b"": "belongs to another run",
     b'{"type":"gossip","run_id":"R"}': "an unknown event type",
     GOOD_LINE % rb',"scenario":"a\u001fb"': "a control character in a name",
+    GOOD_LINE.replace(b"[]", rb'["A-1\u001fA-2"]') % b"": "a control character in a name",
 }
 
 
