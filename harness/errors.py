@@ -17,6 +17,8 @@ TouchstoneError
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+
 
 class TouchstoneError(Exception):
     """Base of all errors that Touchstone raises on purpose; `str()` is one sentence."""
@@ -29,9 +31,10 @@ class UsageError(TouchstoneError):
 class NothingSelected(UsageError):
     """No case matches."""
 
-    def __init__(self, select: list[str]) -> None:
+    def __init__(self, select: Sequence[str], offered: Iterable[str] = ()) -> None:
         wanted = ", ".join(select) or "anything"
-        super().__init__(f"no case matches {wanted} for this target: `touchstone cases` lists what there is")
+        which = f", which offers {', '.join(offered)}" if offered else ""
+        super().__init__(f"no case matches {wanted} for this target{which}: `touchstone cases` lists what there is")
 
 
 class Unavailable(TouchstoneError):

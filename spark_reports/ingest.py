@@ -37,7 +37,7 @@ LINE_KEPT = 500
 #: Defaults of the optional case columns, as the schema gives them.
 _DEFAULTS = {
     **dict.fromkeys(("reach", "target_version", "peer", "peer_version", "scenario", "fault_profile"), ""),
-    **dict.fromkeys(("note", "example", "replay"), ""),
+    **dict.fromkeys(("note", "example", "replay", "culprit", "reading_along"), ""),
     **dict.fromkeys(("repetition", "seed"), 0),
     "expected": "pass",
 }

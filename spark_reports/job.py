@@ -44,6 +44,7 @@ class Tables:
     target_case: DataFrame
     culprits: DataFrame
     matrix: DataFrame
+    layers: DataFrame
     groups: DataFrame
     ledger: DataFrame
     flaky: DataFrame
@@ -104,6 +105,7 @@ def build_tables(lake: Lake, status: list[Run], options: Options) -> Tables:
         target_case=target_case,
         culprits=blame,
         matrix=summaries.matrix(target_case, blame),
+        layers=summaries.layers(target_case),
         groups=summaries.groups(target_case),
         ledger=summaries.ledger(target_case),
         flaky=summaries.flaky(target_case),

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 from pyspark.sql import Row
 
-from harness.results import Footer, Header, decode
+from harness.judging.result import Footer, Header, decode
 from spark_reports.files import Files
 from spark_reports.schemas import KNOWN_SCHEMA, RUN
 from spark_reports.streams import StreamFile
@@ -49,6 +49,7 @@ class Run:
     targets: list[dict[str, str]] = dataclasses.field(default_factory=list)
     exit_code: int = 0
     duration_s: float = 0.0
+    measures: dict[str, float] = dataclasses.field(default_factory=dict)
     cases: int = 0
     bad_lines: int = 0
     batch: int = 0
@@ -133,11 +134,12 @@ def _with_footer(run: Run, last: bytes | None) -> tuple[Run, int | None]:
         return run, None
     complete = dataclasses.replace(
         run,
-        state=COMPLETE,
-        reason="",
+        state=PARTIAL if footer.interrupted else COMPLETE,
+        reason="it was interrupted" if footer.interrupted else "",
         finished_at=footer.finished_at,
         exit_code=footer.exit_code,
         duration_s=footer.duration_s,
+        measures=footer.measures,
     )
     return complete, sum(footer.counts.values())
 
@@ -146,7 +148,7 @@ def _header(line: bytes) -> Header | str:
     """The header on a line, or why it is none."""
     try:
         raw = msgspec.json.decode(line)
-    except msgspec.MsgspecError:
+    except (msgspec.MsgspecError, RecursionError):
         return "its first line is not JSON"
     version = raw.get("schema", KNOWN_SCHEMA) if isinstance(raw, dict) else KNOWN_SCHEMA
     if version != KNOWN_SCHEMA:

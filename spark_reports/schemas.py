@@ -1,6 +1,6 @@
 """The explicit Spark schemas: result events as they come in, facts as they are stored, runs as they are remembered.
 
-`EVENT` is the union of the three event types of `harness.results`, version 1: the same columns whether a run is NDJSON or
+`EVENT` is the union of the three event types of `harness.judging.result`, version 1: the same columns whether a run is NDJSON or
 Parquet. A selftest holds it against the msgspec types, so that a field added there cannot be forgotten here.
 """
 
@@ -10,10 +10,10 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from harness.results import BAD, SCHEMA, Verdict
+from harness.judging.result import BAD, SCHEMA, Verdict
 
 #: Version of the stored tables: a change of meaning gets a new folder, and the streams are ingested anew.
-TABLES_VERSION = 3
+TABLES_VERSION = 4
 
 VERDICTS = tuple(str(verdict) for verdict in Verdict)
 #: The target's own failures. `error` is the harness's fault and therefore no evidence about a target.
@@ -64,6 +64,8 @@ CASE = _struct(
     duration_s=REAL,
     worker=TEXT,
     replay=TEXT,
+    culprit=TEXT,
+    reading_along=TEXT,
     schema=WHOLE,
 )
 HEADER = _struct(
@@ -88,6 +90,9 @@ FOOTER = _struct(
     counts=T.MapType(TEXT, WHOLE),
     exit_code=WHOLE,
     stale=TEXTS,
+    unseen=TEXTS,
+    interrupted=T.BooleanType(),
+    measures=T.MapType(TEXT, REAL),
     schema=WHOLE,
 )
 
@@ -102,8 +107,9 @@ EVENT = _union(_struct(type=TEXT), CASE, HEADER, FOOTER)
 #: Case columns without which a line is no case; the others have defaults.
 REQUIRED = ("run_id", "case", "protocol", "role", "group", "verdict", "target", "requirements")
 
+EVIDENT = ("failure", "note", "timeline", "seed", "example", "replay", "culprit", "reading_along")
 #: Shown of a case that did not pass, and most of a stream's bytes; of a passing case it is not kept.
-EVIDENCE = T.StructType([CASE[name] for name in ("failure", "note", "timeline", "seed", "example", "replay")])
+EVIDENCE = T.StructType([CASE[name] for name in EVIDENT])
 #: What all results of two implementations share in a run, and what all results of a case do: stored as one text each.
 PAIR = ("protocol", "target", "target_version", "peer", "peer_version")
 ABOUT = ("case", "role", "group", "reach", "scenario", "fault_profile", "expected")
@@ -144,6 +150,7 @@ RUN = _struct(
     targets=T.ArrayType(TARGET_INFO),
     exit_code=WHOLE,
     duration_s=REAL,
+    measures=T.MapType(TEXT, REAL),
     cases=WHOLE,
     bad_lines=WHOLE,
     batch=WHOLE,
@@ -199,7 +206,8 @@ def is_blamed(column: str = "verdict") -> Column:
 
 
 def is_lossy() -> Column:
-    return ~F.col("fault_profile").isin("", "none")
+    """Only what is lost on the way is judged by a rate: under every other fault a promise holds or does not."""
+    return F.col("fault_profile").startswith("loss")
 
 
 def is_evidence(column: str = "verdict") -> Column:

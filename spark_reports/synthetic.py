@@ -13,7 +13,17 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-from harness.results import CaseResult, Event, Failure, Footer, Header, TargetInfo, TimelineEntry, Verdict, encode
+from harness.judging.result import (
+    CaseResult,
+    Event,
+    Failure,
+    Footer,
+    Header,
+    TargetInfo,
+    TimelineEntry,
+    Verdict,
+    encode,
+)
 
 Cell = tuple[str, str, str, str]  # protocol, target, peer, case
 

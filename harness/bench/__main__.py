@@ -14,18 +14,18 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from harness.bench.null import null
-from harness.cases import CaseInfo
-from harness.checking import check_target
-from harness.judging import judge_each
-from harness.record import Recorder
-from harness.results import TargetInfo
-from harness.run import Plan
-from harness.stream import StreamWriter
+from harness.catalogue.cases import CaseInfo
+from harness.judging.result import TargetInfo
+from harness.judging.trial import Trial
+from harness.judging.verdict import judge_each
+from harness.running.check import check_target
+from harness.running.plan import Plan
+from harness.running.recorder import Recorder
+from harness.running.stream import StreamWriter
 from harness.targets.inprocess import InProcess
 from harness.targets.process import Process
 from harness.targets.session import Reach
 from harness.targets.target import Target
-from harness.trial import Trial
 
 CASES, ROUNDS = 5_000, 7
 """Each round measures all three; the medians of the rounds are compared, since machines are noisy."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, NoReturn
 
 import typer
 
@@ -11,8 +11,8 @@ import typer
 def add_to(app: typer.Typer) -> None:
     app.command()(mutants)
     app.command()(ledger)
-    app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True})(serve)
-    app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True})(send)
+    for command in (serve, send):  # what stands behind the protocol is for its reference, --help too
+        app.command(context_settings={"allow_extra_args": True, "allow_interspersed_args": False})(command)
     app.command()(new)
 
 
@@ -22,31 +22,47 @@ def mutants(
     machines: Annotated[
         bool, typer.Option(help="count what the oracle-driven state machines catch by themselves")
     ] = False,
-    checks: Annotated[bool, typer.Option(help="ask of every check instead whether some mutant makes it fail")] = False,
+    tours: Annotated[
+        bool,
+        typer.Option("--tours", help="count what the tours catch by themselves: three quarters of the wrong machines"),
+    ] = False,
+    generated: Annotated[
+        bool, typer.Option("--generated", help="the reference's own source changed operator by operator instead")
+    ] = False,
+    most: Annotated[int, typer.Option(help="of the generated ones, so many")] = 400,
+    only: Annotated[list[str] | None, typer.Option(help="this mutant; may be repeated")] = None,
     list_: Annotated[bool, typer.Option("--list", help="only name the mutants and their faults")] = False,
-    workers: Annotated[int, typer.Option("-n", "--workers", help="processes that run cases")] = 2,
+    workers: Annotated[int, typer.Option("-n", "--workers", min=0, help="processes that run cases; 0: choose")] = 2,
     seed: Annotated[int, typer.Option(help="seed of everything random in the cases")] = 0,
     runs: Annotated[Path, typer.Option(help="where runs are kept")] = Path("runs"),
 ) -> int:
-    """Does the suite bite? Every deliberate fault has to be caught by a case that claims its clause."""
-    from harness.biting import bite, print_bites
-    from harness.mutants import mutants_of
+    """Does the suite bite? A case that claims its clause must catch every fault, and some fault must fail every check."""
+    from harness.mutation.kills import MACHINE, TOURS_ALONE, find_kills, print_kills
+    from harness.mutation.mutant import mutants_of
 
     if list_:
         for mutant in mutants_of(protocol).values():
             typer.echo(f"{mutant.name}  {' '.join(mutant.clauses)}  {mutant.fault}")
         return 0
-    if checks:
-        from harness.teeth import look_for_teeth, print_teeth
+    if generated:
+        from harness.mutation.generated.score import generated_score, print_score, record
 
-        teeth = look_for_teeth(protocol, runs, workers=workers, seed=seed)
-        print_teeth(protocol, teeth)
-        return 1 if teeth.toothless else 0
-    bites = bite(protocol, runs, machines=machines, workers=workers, seed=seed)
-    print_bites(bites)
+        score = generated_score(protocol, most=most, only=only or (), workers=workers, seed=seed)
+        print_score(score)
+        if not only:
+            typer.echo(f"see {record(score, protocol, runs, seed)}")
+        if json:
+            json.write_bytes(score.summary())
+        return 1 if score.survivors else 0
+    group = MACHINE if machines else "tours" if tours else ""
+    kills = find_kills(protocol, runs, group=group, only=only or (), workers=workers, seed=seed)
+    print_kills(kills)
     if json:
-        json.write_bytes(bites.summary())
-    return 0 if not bites.survivors and (machines or bites.elsewhere.keys() <= bites.killed.keys()) else 1
+        json.write_bytes(kills.summary())
+    if tours:
+        caught, of = kills.caught(MACHINE)
+        return 0 if caught >= TOURS_ALONE * of else 1
+    return 0 if kills.sound else 1
 
 
 def ledger(
@@ -60,48 +76,59 @@ def ledger(
 
     import msgspec
 
-    from harness.ledger import State, from_runs
+    from harness.mutation.ledger import State, from_runs
 
     entries = from_runs(protocol, runs)
     for entry in entries:
         if all_ or entry.state is not State.BITTEN:
-            typer.echo(f"{entry.id:12} {entry.level:6} {entry.state:20} {entry.cases:4} cases  {entry.note}")
+            bites = f"{len(entry.mutants):3} planted, {entry.generated:3} generated"
+            typer.echo(f"{entry.id:12} {entry.level:6} {entry.state:20} {entry.cases:4} cases  {bites}  {entry.note}")
     counts = Counter(entry.state for entry in entries)
     typer.echo(f"{len(entries)} requirements: " + ", ".join(f"{n} {state}" for state, n in counts.items()))
     if json:
         json.write_bytes(msgspec.json.format(msgspec.json.encode(entries), indent=2))
 
 
-def serve(context: typer.Context, protocol: Annotated[str, typer.Argument(help="e.g. peerbus")]) -> int:
-    """Run the reference of a protocol for anyone to play against; further options are its own (try --help after it)."""
-    return _module(protocol, context.args)
+def serve(context: typer.Context, protocol: Annotated[str, typer.Argument(help="e.g. peerbus")]) -> None:
+    """Run the reference of a protocol for anyone to play against; what follows is for it (try --help behind the protocol).
+
+    Behind the protocol, --trace prints every decoded frame, and --mutant NAME makes it misbehave in one named way.
+    """
+    if any(word.split("=")[0] in ("--trace", "--mutant") for word in context.args):
+        _become(protocol, [protocol, *context.args], "harness.cli.playing")
+    if "--help" in context.args:
+        typer.echo("Besides: --trace prints every decoded frame, --mutant NAME makes it misbehave in one named way.\n")
+    _become(protocol, context.args)
 
 
-def send(context: typer.Context, protocol: Annotated[str, typer.Argument(help="e.g. bccn")]) -> int:
+def send(context: typer.Context, protocol: Annotated[str, typer.Argument(help="e.g. bccn")]) -> None:
     """Send one message with the reference of a protocol that has something to send."""
-    return _module(protocol, ["send", *context.args])
+    _become(protocol, ["send", *context.args])
 
 
-def _module(protocol: str, arguments: list[str]) -> int:
-    import subprocess
+def _become(id: str, arguments: list[str], player: str = "") -> NoReturn:
+    """The reference takes the place of this process, so that every signal is its own and nobody is left behind."""
+    import os
     import sys
 
-    from harness.errors import UsageError
-    from harness.requirements import protocols
+    from harness.catalogue.protocols import protocol
+    from harness.places import module, python_path
 
-    if protocol not in protocols():
-        raise UsageError(f"there is no protocol {protocol!r}: use {', '.join(protocols())}")
-    return subprocess.call([sys.executable, "-m", f"reference_impl.{protocol}", *arguments])
+    protocol(id)  # there is one
+    command = module(player or f"reference_impl.{id}", *arguments)
+    sys.stdout.flush()
+    os.execve(command[0], command, {**os.environ, **python_path()})
 
 
 def new(
-    language: Annotated[str, typer.Argument(help="python or node")],
+    language: Annotated[str, typer.Argument(help="c, go, node, python or rust")],
     role: Annotated[str, typer.Argument(help="protocol/role, e.g. peerbus/codec")],
     folder: Annotated[Path, typer.Argument(help="where to put it; must not exist yet")],
 ) -> None:
     """Begin a shim of your own: a runnable skeleton and its manifest."""
-    from harness.scaffold import scaffold
+    from harness.cli.scaffold import scaffold
+    from harness.places import COMMAND
 
     for path in scaffold(language, role, folder):
         typer.echo(f"wrote {path}")
-    typer.echo(f"next: ./touchstone check {role} --target {folder}")
+    typer.echo(f"next: {COMMAND} check {role} --target {folder}")

@@ -18,7 +18,7 @@ def nightly(
     site: Annotated[Path, typer.Option(help="where the site goes; it is rebuilt")] = Path("site"),
 ) -> int:
     """Check every bundled target in every protocol, then build the site."""
-    from harness.nightly import nightly as every_target
+    from harness.cli.nightly import nightly as every_target
 
     return every_target(runs, site)
 
@@ -29,7 +29,7 @@ def report(
     master: Annotated[str | None, typer.Option(help="local[N], spark://host:port, ...; local[*] if not given")] = None,
 ) -> int:
     """Tables and the site from result streams, on Spark."""
-    from harness.nightly import report as build
+    from harness.cli.nightly import report as build
 
     return build(runs, out, master)
 
@@ -38,6 +38,6 @@ def test(
     only: Annotated[list[str] | None, typer.Option(help="only these steps, e.g. lint or suites-peerbus")] = None,  # noqa: PT028  # a command
 ) -> int:
     """All that CI gates on."""
-    from harness.gate import gate
+    from harness.cli.gate import gate
 
     return gate(only or ())

@@ -79,11 +79,16 @@ def decode_request(line: bytes) -> Request:
 
 
 def decode_reply(line: bytes) -> Answer | Notice:
-    """An answer carries an id, a notice an event."""
+    """An answer carries an id, a notice an event. Nesting that no reader follows is no message."""
     try:
-        return _answer.decode(line)
-    except msgspec.ValidationError:
-        return _notice.decode(line)
+        try:
+            return _answer.decode(line)
+        except msgspec.ValidationError:
+            return _notice.decode(line)
+    except RecursionError:  # which is no error of msgspec's
+        raise msgspec.DecodeError("nested too deep") from None
+    except UnicodeDecodeError:  # nor is that
+        raise msgspec.DecodeError("it is not UTF-8") from None
 
 
 def json_schema() -> dict[str, Any]:

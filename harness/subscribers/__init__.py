@@ -1,10 +1,12 @@
-"""Reports: each subscribes to the events of a run (header, cases, footer) and none can change them."""
+"""Reports: each subscribes to the events of a run (header, cases, footer) and none can change them.
 
-from harness.subscribers.allure import Allure
-from harness.subscribers.capsules import Capsule, Capsules
+`allure` is imported where it is asked for: it brings a library that takes its time.
+"""
+
+from harness.subscribers.capsules import Capsules
 from harness.subscribers.junit import JUnit
 from harness.subscribers.sarif import Sarif
 from harness.subscribers.summary import JsonSummary
 from harness.subscribers.terminal import Terminal
 
-__all__ = ["Allure", "Capsule", "Capsules", "JUnit", "JsonSummary", "Sarif", "Terminal"]
+__all__ = ["Capsules", "JUnit", "JsonSummary", "Sarif", "Terminal"]

@@ -21,7 +21,7 @@ from allure_commons.model2 import (
 from allure_commons.types import LabelType
 
 from harness.errors import UsageError
-from harness.results import CaseResult, Event, Expected, Header, Verdict
+from harness.judging.result import CaseResult, Event, Expected, Header, Verdict
 from harness.subscribers.text import clause_of, detail, printable, reading_of, timeline
 
 STATUS = {

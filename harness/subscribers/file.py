@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from harness.errors import UsageError
-from harness.results import CaseResult, Event, Footer, Header
+from harness.judging.result import CaseResult, Event, Footer, Header
 
 
 class FileReport:

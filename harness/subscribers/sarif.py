@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from harness.results import BAD, CaseResult, Expected, Footer, Header, Verdict
+from harness.judging.result import BAD, CaseResult, Expected, Footer, Header, Verdict
 from harness.subscribers.file import FileReport
 from harness.subscribers.text import clause_of, detail, printable, requirement_of
 

@@ -6,7 +6,7 @@ from collections import Counter
 
 import msgspec
 
-from harness.results import BAD, CaseResult, Footer, Header, Verdict
+from harness.judging.result import BAD, CaseResult, Footer, Header, Verdict
 from harness.subscribers.file import FileReport
 from harness.subscribers.text import detail
 

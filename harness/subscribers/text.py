@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from harness.catalogue.requirements import Requirement, find
 from harness.errors import UsageError
-from harness.requirements import Requirement, find
-from harness.results import CaseResult, TimelineEntry
+from harness.judging.result import CaseResult, TimelineEntry
 
 
 def printable(text: str, keep: str = "") -> str:
@@ -64,4 +64,8 @@ def timeline(entries: Sequence[TimelineEntry], last: int = 0) -> list[str]:
     """One line per entry, of the last so many or of all; what is left out is counted."""
     shown = entries[-last:] if last else entries
     lines = [f"... {len(entries) - len(shown)} earlier entries"] if len(shown) < len(entries) else []
-    return lines + [printable(f"{e.t:9.4f}  {e.sender} -> {e.receiver}  {e.kind}  {e.text}") for e in shown]
+    return lines + [entry_line(entry) for entry in shown]
+
+
+def entry_line(entry: TimelineEntry) -> str:
+    return printable(f"{entry.t:9.4f}  {entry.sender} -> {entry.receiver}  {entry.kind}  {entry.text}")

@@ -8,8 +8,11 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import functools
 import os
 import signal
+import socket
+import sys
 import time
 import uuid
 from collections import deque
@@ -19,10 +22,12 @@ from typing import Any, cast
 
 from harness.errors import Unavailable
 
-STDOUT, STDERR = 1, 2
+STDIN, STDOUT, STDERR = 0, 1, 2
 
 MARK = "TOUCHSTONE_CHILD"
 """Environment variable by which a target's descendants are known, wherever they went."""
+
+LAUNCHER = Path(__file__).with_name("launcher.py")
 
 GRACE_S = 2.0
 """How long a target may take to end by itself when asked to; paid only by one that does not."""
@@ -38,15 +43,17 @@ Hear = Callable[[int, bytes], None]
 
 
 class Child(asyncio.SubprocessProtocol):
-    """Made by `spawn`. `exited` gives its exit code, `quiet` is set once nobody holds its stdout any more."""
+    """Made by `spawn`. `exited` gives its exit code, `quiet` is set once nobody holds its stdout any more, `deaf`
+    once nobody holds its stdin, though we have not closed it."""
 
-    def __init__(self, hear: Hear, mark: str) -> None:
-        self._hear, self._mark = hear, mark
+    def __init__(self, hear: Hear, mark: str, lifeline: socket.socket | None = None) -> None:
+        self._hear, self._mark, self._lifeline = hear, mark, lifeline
         self._transport: asyncio.SubprocessTransport | None = None
         self._killed = self._stdin_closed = False
         self._stdout = -1
         self.exited: asyncio.Future[int] = asyncio.get_running_loop().create_future()
         self.quiet = asyncio.Event()
+        self.deaf = asyncio.Event()
 
     # -- what asyncio calls ---------------------------------------------------------------------------------------
 
@@ -85,9 +92,12 @@ class Child(asyncio.SubprocessProtocol):
     def pipe_connection_lost(self, fd: int, exc: Exception | None) -> None:
         if fd == STDOUT:
             self.quiet.set()
+        elif fd == STDIN and not self._stdin_closed:
+            self.deaf.set()
 
     def process_exited(self) -> None:
         assert self._transport, "a process is connected before it exits"
+        self._let_go()
         if not self.exited.done():
             self.exited.set_result(self._transport.get_returncode() or 0)
 
@@ -113,16 +123,38 @@ class Child(asyncio.SubprocessProtocol):
     def _stdin(self) -> Any:
         return self._transport.get_pipe_transport(0) if self._transport else None
 
+    async def pids(self) -> list[int]:
+        """The launcher, and below it the target."""
+        return [self._transport.get_pid()] if self._transport else []
+
     def terminate(self) -> None:
         """SIGTERM to the whole group."""
         if not self.exited.done():
             self._signal(signal.SIGTERM)
 
+    def pause(self) -> None:
+        """SIGSTOP to the whole group."""
+        self._signal(signal.SIGSTOP)
+
+    def resume(self) -> None:
+        """SIGCONT to the whole group."""
+        self._signal(signal.SIGCONT)
+
     def kill(self) -> None:
-        """SIGKILL to the whole group, once: later its number may be someone else's."""
-        if not self._killed:
-            self._killed = True
+        """SIGKILL to all of it, once: later its number may be someone else's."""
+        if self._killed:
+            return
+        self._killed = True
+        if self._lifeline is None:
             self._signal(signal.SIGKILL)
+        elif not self.exited.done():
+            self._signal(signal.SIGCONT)  # the launcher may have been paused with the rest
+            self._let_go()
+
+    def _let_go(self) -> None:
+        """The launcher ends everything when nobody holds its line any more."""
+        if self._lifeline:
+            self._lifeline.close()
 
     def _signal(self, number: signal.Signals) -> None:
         assert self._transport, "a process is connected before it is signalled"
@@ -136,6 +168,13 @@ class Child(asyncio.SubprocessProtocol):
             with contextlib.suppress(OSError):  # it has just ended, or is someone else's
                 if mark in environ.read_bytes():
                     os.kill(int(environ.parent.name), signal.SIGKILL)
+
+    async def started(self) -> None:
+        """Raises OSError as a start of the command itself would."""
+        if self._lifeline:
+            self._lifeline.setblocking(False)
+            if fault := int(await asyncio.get_running_loop().sock_recv(self._lifeline, 16) or b"0"):
+                raise OSError(fault, os.strerror(fault))
 
     async def ends_within(self, seconds: float) -> bool:
         """Does it end by itself within that time?"""
@@ -153,6 +192,14 @@ class Child(asyncio.SubprocessProtocol):
             self._transport.close()
 
 
+@functools.cache
+def unconfined() -> str:
+    """Why what a target starts cannot be kept below a launcher here; empty where it can."""
+    if sys.platform != "linux" or not Path("/proc/self/stat").exists():
+        return "there is no Linux kernel with /proc: what a target leaves behind is found by its process group only"
+    return ""
+
+
 async def spawn(
     command: Sequence[str],
     cwd: str | None,
@@ -163,22 +210,36 @@ async def spawn(
     """Start a command, or say in one sentence why it cannot be started."""
     if cwd and not os.path.isdir(cwd):  # noqa: ASYNC240  # one stat, before anything runs
         raise Unavailable(f"there is no folder {cwd!r} to run {command[0]!r} in")
-    mark = uuid.uuid4().hex
     try:
-        _, child = await asyncio.get_running_loop().subprocess_exec(
-            lambda: Child(hear, mark),
-            *command,
-            cwd=cwd,
-            env={**os.environ, **(env or {}), MARK: mark},
-            stdin=stdin,
-            start_new_session=True,
-        )
+        return await _spawn(command, cwd, {**os.environ, **(env or {})}, hear, stdin)
     except FileNotFoundError:
         raise Unavailable(f"there is no command {command[0]!r} here: install it or give its full path") from None
     except PermissionError:
         raise Unavailable(f"{command[0]!r} may not be executed: chmod +x it") from None
     except OSError as error:
         raise Unavailable(f"{command[0]!r} cannot be started: {error.strerror}") from None
+
+
+async def _spawn(command: Sequence[str], cwd: str | None, env: Mapping[str, str], hear: Hear, stdin: int) -> Child:
+    """Below a launcher, where the kernel lets one keep everything together."""
+    mark, ours, theirs = uuid.uuid4().hex, *socket.socketpair()
+    launcher = [] if unconfined() else [sys.executable, "-I", "-S", str(LAUNCHER), str(theirs.fileno())]
+    with theirs:
+        _, child = await asyncio.get_running_loop().subprocess_exec(
+            lambda: Child(hear, mark, ours if launcher else None),
+            *launcher,
+            *command,
+            cwd=cwd,
+            env={**env, MARK: mark},
+            stdin=stdin,
+            start_new_session=True,
+            pass_fds=[theirs.fileno()] if launcher else [],
+        )
+    try:
+        await child.started()
+    except BaseException:
+        await child.end()
+        raise
     return child
 
 
@@ -198,14 +259,22 @@ class Kept:
     def __init__(self) -> None:
         self._lines: deque[str] = deque(maxlen=KEPT_LINES)
         self._begun = ""
+        self.count = 0  # lines that have ended, kept or not
 
     def add(self, data: bytes) -> None:
         *lines, begun = (self._begun + data.decode(errors="replace")).split("\n")
         self._lines.extend(line[:KEPT_LINE] for line in lines)
+        self.count += len(lines)
         self._begun = begun[-KEPT_LINE:]
 
-    def text(self) -> str:
-        return "\n".join([*self._lines, self._begun]).rstrip()
+    def text(self, since: int = 0) -> str:
+        """All that is kept, or what was printed since there were so many lines."""
+        lines = list(self._lines)[-(self.count - since) :] if self.count > since else []
+        return "\n".join([*lines, self._begun]).rstrip()
+
+    def whole_lines(self) -> str:
+        """Without the line that has begun and not ended."""
+        return "\n".join(self._lines)
 
     def last_line(self) -> str:
         return self.text().rpartition("\n")[2].strip()

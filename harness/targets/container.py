@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import struct
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from concurrent.futures import Future
@@ -43,7 +44,7 @@ class Recipe:
     env: Mapping[str, str] = field(default_factory=dict)
     network: str = "none"
     meeting: str = ""  # a second network
-    port: int = 0  # published on 127.0.0.1 under the same number
+    ports: Sequence[int] = ()  # published on 127.0.0.1 under the same numbers
     volumes: Mapping[str, str] = field(default_factory=dict)  # volume -> path inside
     limits: Limits = USUAL
 
@@ -106,9 +107,21 @@ class Container(Child, asyncio.Protocol):
             self._stdin_closed = True
             stream.write_eof()
 
+    async def pids(self) -> list[int]:
+        """Its first process, by the number that it has on the engine's machine; none where that is not this one."""
+        state = await self.engine.ask(self.engine.api.inspect_container, self.id)
+        pid = int(state["State"]["Pid"])
+        return [pid] if os.path.exists(f"/proc/{pid}/cgroup") else []  # noqa: ASYNC240  # one stat
+
     def terminate(self) -> None:
         if not self._killed and not self.exited.done():
             self.engine.soon(self.engine.api.kill, self.id, signal="SIGTERM")
+
+    def pause(self) -> None:
+        self.engine.soon(self.engine.api.pause, self.id)
+
+    def resume(self) -> None:
+        self.engine.soon(self.engine.api.unpause, self.id)
 
     def kill(self) -> None:
         """SIGKILL and removal are one call."""
@@ -150,7 +163,7 @@ async def run(engine: Engine, recipe: Recipe, hear: Hear, prepare: Prepare, *, s
         environment=dict(recipe.env),
         stdin_open=stdin,
         labels=engine.labels,
-        ports=[recipe.port] if recipe.port else None,
+        ports=list(recipe.ports) or None,
         host_config=_confined(api, recipe),
     )
     container = Container(engine, made["Id"], name, hear, recipe.limits)
@@ -187,6 +200,6 @@ def _confined(api: Any, recipe: Recipe) -> Any:
         ulimits=[{"Name": "fsize", "Soft": largest, "Hard": largest}, {"Name": "core", "Soft": 0, "Hard": 0}],
         init=True,  # so that SIGTERM ends a server that is no init itself
         network_mode=recipe.network,
-        port_bindings={recipe.port: ("127.0.0.1", recipe.port)} if recipe.port else None,
+        port_bindings={port: ("127.0.0.1", port) for port in recipe.ports} or None,
         log_config={"Type": "none", "Config": {}},
     )

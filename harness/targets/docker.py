@@ -4,7 +4,7 @@ A shim's container is on the network of the host. Its conversation with the harn
 are chosen while it runs: a broker listens on a port of its own choice, a client dials the broker that a case plays, a
 node broadcasts on the loopback. Only one network for both makes that the same conversation as with a process, and so
 the same verdict. `network = "none"` takes it away from an image that needs none, such as a codec's. A plain server never
-gets it: it has a network of its own, from which nothing outside can be talked to, and its port is published on 127.0.0.1.
+gets it: it has a network of its own, from which nothing outside can be talked to, and its ports are published on 127.0.0.1.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from harness.targets.container import USUAL, Container, Limits, Recipe, run
 from harness.targets.engine import CONTENT, Engine, Network, the_engine
 from harness.targets.process import ProcessSession
 from harness.targets.server import ServerSession, ServerSpec, until_accepted
-from harness.targets.session import Instance, Reach
+from harness.targets.session import Instance, Reach, told_of_ports
 
 STATE = "/touchstone"
 """Where the run's volume is inside a container; each `state_dir` of the harness is a folder there."""
@@ -59,12 +59,18 @@ class Image:
         await engine.ask(engine.api.inspect_image, self.name)
 
     async def _prepared(self) -> None:
+        self._can_be_prepared()
         said = Kept()
         child = await spawn(self.prepare, self.cwd, None, lambda fd, data: said.add(data))
         done = await child.ends_within(BUILD_S)
         await child.end()
         if not done or child.exited.result():
             raise Unavailable(f"{self.prepare[0]} could not make the image {self.name}: {said.last_line()[:300]}")
+
+    def _can_be_prepared(self) -> None:
+        maker = Path(self.cwd, self.prepare[0])
+        if "/" in self.prepare[0] and not maker.exists():
+            raise Unavailable(f"the image {self.name} is made by {maker.name}, which only a clone of the project has")
 
 
 class Docker(Reach):
@@ -175,7 +181,7 @@ class DockerShim(ProcessSession):
             return await self.greet()
         except TargetCrashed:
             if NEVER_RAN in (
-                said := self._stderr.last_line()
+                said := self.printed.last_line()
             ):  # the manifest's fault or the image's: nothing was tested
                 raise Unavailable(f"the image {self._reach.image} cannot run its command: {said}") from None
             raise
@@ -188,7 +194,7 @@ class DockerShim(ProcessSession):
 
 
 class DockerServer(ServerSession):
-    """Each start is a container with a plain server; its port has the same number inside and on 127.0.0.1."""
+    """Each start is a container with a plain server; its ports have the same numbers inside and on 127.0.0.1."""
 
     def __init__(self, reach: Docker, identity: tuple[str, str], specs: Sequence[ServerSpec]) -> None:
         super().__init__(*identity, specs)
@@ -196,16 +202,19 @@ class DockerServer(ServerSession):
 
     async def start(self, role: str, config: dict[str, Any]) -> Instance:
         instance = await super().start(role, self._reach.inside(config))
-        child = self._running[instance.id].child
-        if isinstance(child, Container):  # how others on the same network dial it
-            instance.details["inside"] = f"{child.name}:{instance.details['port']}"
+        running = self._running[instance.id]
+        if isinstance(running.child, Container):  # how others on the same network dial it
+            inside = {name: f"{running.child.name}:{port}" for name, port in running.ports.items()}
+            instance.details |= told_of_ports("inside", "insides", inside)
         return instance
 
-    async def _spawn(self, spec: ServerSpec, command: list[str], env: dict[str, str], hear: Hear, port: int) -> Child:
-        return await self._reach.run(hear, command=command, env=env, port=port)
+    async def _spawn(
+        self, spec: ServerSpec, command: list[str], env: dict[str, str], hear: Hear, ports: Sequence[int]
+    ) -> Child:
+        return await self._reach.run(hear, command=command, env=env, ports=ports)
 
     async def _accepts(self, child: Child, port: int) -> bool:
-        """The published port accepts before the server does; its own address does not."""
+        """A published port accepts before the server does; the container's own address does not."""
         assert isinstance(child, Container)
         return await until_accepted(await child.address(), port)
 

@@ -178,6 +178,9 @@ def _connected(host: str) -> Engine:
     return engine
 
 
+os.register_at_fork(after_in_child=_connected.cache_clear)  # the threads of an engine stay with the parent
+
+
 @functools.cache
 def sdk() -> Any:
     """The Python package docker; imported by name, for a folder of that name must not pass for it."""

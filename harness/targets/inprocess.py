@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import importlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from harness.errors import TargetCrashed, TargetError, TargetTimeout, Unavailable
@@ -73,12 +74,15 @@ class InProcess(Reach):
         self._factory = factory
 
     @classmethod
-    def named(cls, path: str) -> InProcess:
+    def named(cls, path: str, protocols: Sequence[str] | None = None) -> InProcess:
+        """A factory that has all protocols may have `of`, which makes it with those alone that are asked for."""
         module_name, _, attribute = path.partition(":")
         try:
             factory = getattr(importlib.import_module(module_name), attribute)
         except Exception as error:  # importing runs the module, which may raise anything
             raise Unavailable(f"python:{path} cannot be loaded: {type(error).__name__}: {error}") from error
+        if protocols is not None and hasattr(factory, "of"):
+            factory = partial(factory.of, protocols)
         return cls(factory)
 
     def session(self) -> InProcessSession:

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import os
+import random
 import socket
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
+
+RANGE = (10_000, 32_000)
+"""Linux hands out ports from 32768, others from 49152."""
 
 _promised: set[int] = set()  # by this process: a file lock does not keep its own holder out
 
@@ -33,12 +38,14 @@ def reserved_port() -> Iterator[int]:
 
 
 def free_port() -> int:
-    """A port nobody listens on now; SO_REUSEADDR lets the target bind it at once."""
-    with socket.socket() as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
+    """A port nobody listens on now, outside of those that systems hand out by themselves: whoever asks for any port while the
+    server is being started would be given it, and be taken for the server."""
+    while True:
+        port = random.randrange(*RANGE)
+        with socket.socket() as probe, contextlib.suppress(OSError):
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # the target can bind it at once
+            probe.bind(("127.0.0.1", port))
+            return port
 
 
 def _lock(port: int) -> bool:

@@ -12,7 +12,8 @@ import msgspec
 from harness.errors import ShimBroken, TargetCrashed, TargetError, TargetTimeout
 from harness.shim import PROTOCOL, Answer, Hello, Request
 from harness.shim.messages import MAX_LINE, decode_reply, request_line
-from harness.targets.child import GRACE_S, STDERR, Child, Kept, how_it_ended, spawn
+from harness.targets.build import Build
+from harness.targets.child import GRACE_S, STDERR, Child, how_it_ended, spawn
 from harness.targets.session import Reach, Session, result_of
 
 PROMPT_S = 0.0005
@@ -31,7 +32,6 @@ class ProcessSession(Session):
         self._waiting: dict[int, asyncio.Future[Answer]] = {}
         self._abandoned: set[int] = set()  # nobody waits for them any more; an answer may still come
         self._lines = Lines()
-        self._stderr = Kept()
         self._child: Child | None = None
         self._watch: asyncio.Task[None] | None = None
 
@@ -88,7 +88,7 @@ class ProcessSession(Session):
 
     def _hear(self, fd: int, data: bytes) -> None:
         if fd == STDERR:
-            self._stderr.add(data)
+            self.printed.add(data)
             return
         try:
             for line in self._lines.feed(data):
@@ -113,16 +113,19 @@ class ProcessSession(Session):
             raise ShimBroken(f"an answer to request {message.id}, which does not wait for one")
 
     async def _until_it_ends(self, child: Child) -> None:
-        """The process exits or closes its stdout, whichever is first; the other is given a moment to say more."""
-        quiet = asyncio.create_task(child.quiet.wait())
+        """The process exits or closes one of its pipes, whichever is first; the others are given a moment to say more."""
+        quiet, deaf = asyncio.create_task(child.quiet.wait()), asyncio.create_task(child.deaf.wait())
         both: set[asyncio.Future[Any]] = {child.exited, quiet}
-        await asyncio.wait(both, return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait({*both, deaf}, return_when=asyncio.FIRST_COMPLETED)
         await asyncio.wait(both, timeout=self.grace_s)
+        ended = f"it closed its {'stdout' if quiet.done() else 'stdin'}"
+        if child.exited.done():
+            ended = how_it_ended(child.exited.result())
         quiet.cancel()
-        ended = how_it_ended(child.exited.result()) if child.exited.done() else "it closed its stdout"
+        deaf.cancel()
         if self._lines.rest:
             self.broken(ShimBroken(f"it ended in the middle of a line ({ended}): {bytes(self._lines.rest[:80])!r}"))
-        last = self._stderr.last_line()
+        last = self.printed.last_line()
         self.broken(TargetCrashed(f"the target ended: {ended}" + f"; its last words: {last[:200]}" * bool(last)))
 
     def broken(self, death: TargetError) -> None:
@@ -141,6 +144,17 @@ class ProcessSession(Session):
         if self._child:
             await self._child.end()
 
+    async def pids(self) -> list[int]:
+        return await self._child.pids() if self._child else []
+
+    def pause(self) -> None:
+        if self._child:
+            self._child.pause()
+
+    def resume(self) -> None:
+        if self._child:
+            self._child.resume()
+
     async def close(self) -> None:
         if self._watch:
             self._watch.cancel()
@@ -150,9 +164,6 @@ class ProcessSession(Session):
                 await self._child.ends_within(self.grace_s)
             self.broken(TargetCrashed("the session is closed"))
             await self._child.end()
-
-    def evidence(self) -> str:
-        return self._stderr.text()
 
 
 class Lines:
@@ -179,8 +190,14 @@ class Process(Reach):
 
     kind = "process"
 
-    def __init__(self, command: Sequence[str], cwd: str | None = None, env: dict[str, str] | None = None) -> None:
-        self._command, self._cwd, self._env = command, cwd, env
+    def __init__(
+        self,
+        command: Sequence[str],
+        cwd: str | None = None,
+        env: dict[str, str] | None = None,
+        build: Build | None = None,
+    ) -> None:
+        self._command, self._cwd, self._env, self.build = command, cwd, env, build
 
     def session(self) -> ProcessSession:
         return ProcessSession(self._command, self._cwd, self._env)

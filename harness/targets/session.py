@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
 
+from harness.catalogue.addresses import ONLY
 from harness.errors import (
     ShimBroken,
     TargetCrashed,
@@ -21,6 +22,8 @@ from harness.errors import (
     TargetUnsupported,
 )
 from harness.shim import PROTOCOL, Answer, Hello
+from harness.targets.build import Build
+from harness.targets.child import Kept
 
 ANSWER_S = 10.0
 """How long a target may think about one request. Generous: it is paid only by a target that hangs."""
@@ -32,6 +35,24 @@ MAX_PENDING_BYTES = 64 * 1024 * 1024
 _names = itertools.count(1)
 
 
+class Addresses(dict[str, str]):
+    """Where a started server listens, by the name of each port; to ask for one that was not told is to find a fault."""
+
+    def __init__(self, role: str, details: Mapping[str, Any]) -> None:
+        named = details.get("addresses")
+        told = {ONLY: details.get("address")} | (named if isinstance(named, dict) else {})
+        super().__init__({port: address for port, address in told.items() if isinstance(address, str)})
+        self._role = role
+
+    def __missing__(self, port: str) -> str:
+        raise TargetCrashed(f"the target started {self._role} but did not say its {f'{port} address'.lstrip()}")
+
+
+def told_of_ports(one: str, many: str, values: Mapping[str, Any]) -> dict[str, Any]:
+    """A detail of each of a server's ports as `start` tells it: the only one plainly, several by name."""
+    return {one: values[ONLY]} if list(values) == [ONLY] else {many: dict(values)}
+
+
 @dataclass(eq=False)
 class Instance:
     """One started role."""
@@ -39,16 +60,19 @@ class Instance:
     session: Session
     id: str
     role: str
-    details: dict[str, Any] = field(default_factory=dict)  # what `start` answered: a server's address
+    details: dict[str, Any] = field(default_factory=dict)  # what `start` answered: a server's addresses, its public key
     events: asyncio.Queue[tuple[str, dict[str, Any]] | TargetError] = field(default_factory=asyncio.Queue)
     _pending_bytes: int = 0  # since the queue was last empty
 
     @property
     def address(self) -> str:
-        address = self.details.get("address")
-        if not isinstance(address, str):
-            raise TargetCrashed(f"the target started {self.role} but did not say its address")
-        return address
+        """Of a server with one port."""
+        return self.addresses[ONLY]
+
+    @property
+    def addresses(self) -> Addresses:
+        """Of a server with several ports, by their names."""
+        return Addresses(self.role, self.details)
 
     async def do(self, op: str, **args: Any) -> dict[str, Any]:
         return await self.session.do(self, op, args)
@@ -92,6 +116,7 @@ class Session:
 
     def __init__(self) -> None:
         self.instances: dict[str, Instance] = {}
+        self.printed = Kept()
         self.death: TargetError | None = None
         self._unclaimed = 0
 
@@ -135,12 +160,23 @@ class Session:
         """End the target as SIGKILL does, keeping only what it has stored."""
         raise TargetUnsupported("this target cannot be killed by the harness")
 
+    async def pids(self) -> list[int]:
+        """The processes on this machine that it began with, for who looks at them from outside."""
+        return []
+
+    def pause(self) -> None:
+        """Stand still as by SIGSTOP, until `resume`."""
+        raise TargetUnsupported("this target cannot be paused by the harness")
+
+    def resume(self) -> None:
+        """Go on after a pause."""
+
     async def close(self) -> None:
         """End the target properly and free everything it holds."""
 
-    def evidence(self) -> str:
-        """What the target printed for people; shown, never judged."""
-        return ""
+    def evidence(self, since: int = 0) -> str:
+        """What the target printed for people, or what of it since there were so many lines; shown, never judged."""
+        return self.printed.text(since)
 
     @property
     def alive(self) -> bool:
@@ -194,9 +230,15 @@ class Reach:
     """How to get sessions with a target."""
 
     kind = ""
+    build: Build | None = None  # what makes it, if it has to be made
 
     def session(self) -> Session:
         raise TypeError(type(self))
+
+    async def ready(self) -> None:
+        """It can be started: built, if that is ours to do."""
+        if self.build:
+            await self.build.made()
 
     async def close(self) -> None:
         """Free what its sessions had in common."""

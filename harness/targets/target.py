@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
-import shutil
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from harness.cases import selects
+from harness.catalogue.cases import selects
 from harness.errors import TargetUnsupported
-from harness.results import Expected, TargetInfo
+from harness.judging.patience import Patience
+from harness.judging.result import Expected, TargetInfo
 from harness.shim import Hello
 from harness.targets.manifest import KnownCases
 from harness.targets.session import Instance, Reach, Session
+from harness.targets.workdir import Workdir
 
 MOST_CRASHES = 20
 """After this many deaths of its shared session a target is not started again: what is left is not tried, and so not judged."""
+
+
+Mark = tuple[Session | None, int]
+"""A session, and how many lines it had printed."""
 
 
 class Target:
@@ -31,14 +35,20 @@ class Target:
         *,
         known_failing: Sequence[KnownCases] = (),
         known_flaky: Sequence[KnownCases] = (),
+        known_races: Sequence[KnownCases] = (),
     ) -> None:
         self.info, self.reach = info, reach
-        self.known_failing, self.known_flaky = known_failing, known_flaky
+        self.known_failing, self.known_flaky, self.known_races = known_failing, known_flaky, known_races
+        self.patience = Patience()
         self._session: Session | None = None
         self._hello: Hello | None = None
         self._instances: dict[bytes, Instance] = {}
         self._crashes = 0
-        self._workdir: Path | None = None
+        self._workdir: Workdir | None = None
+
+    def __repr__(self) -> str:
+        """Short: Hypothesis prints it among the arguments of a failing example."""
+        return "target"
 
     @property
     def name(self) -> str:
@@ -57,6 +67,7 @@ class Target:
         if self._session is None:
             if self._crashes >= MOST_CRASHES:
                 raise TargetUnsupported(f"not tried: {self.name} died {self._crashes} times before")
+            await self.reach.ready()
             session = self.reach.session()
             try:
                 self._hello = await session.open()
@@ -113,8 +124,8 @@ class Target:
     def new_folder(self, prefix: str) -> Path:
         """An empty folder that lives as long as this target is in use."""
         if self._workdir is None:
-            self._workdir = Path(tempfile.mkdtemp(prefix="touchstone-"))
-        return Path(tempfile.mkdtemp(prefix=f"{prefix}-", dir=self._workdir))
+            self._workdir = Workdir()
+        return self._workdir.new_folder(prefix)
 
     async def close(self) -> None:
         if self._session:
@@ -122,19 +133,23 @@ class Target:
         self._session = None
         await self.reach.close()
         if self._workdir:
-            shutil.rmtree(self._workdir, ignore_errors=True)
+            self._workdir.remove()
             self._workdir = None
 
-    def evidence(self) -> str:
-        return self._session.evidence() if self._session else ""
+    def mark(self) -> Mark:
+        """Where what it prints for people has got to."""
+        return self._session, self._session.printed.count if self._session else 0
+
+    def evidence(self, since: Mark = (None, 0)) -> str:
+        """What it printed for people since then; of a session that was begun meanwhile, all."""
+        session, count = since
+        return self._session.evidence(count if session is self._session else 0) if self._session else ""
 
     def expected(self, case: str) -> tuple[Expected, str]:
         """What the manifest says about a case, and why."""
-        if not self.known_failing and not self.known_flaky:
-            return Expected.PASS, ""
         for expected, lists in (
             (Expected.KNOWN_FAILING, self.known_failing),
-            (Expected.KNOWN_FLAKY, self.known_flaky),
+            (Expected.KNOWN_FLAKY, (*self.known_flaky, *self.known_races)),
         ):
             for known in lists:
                 if any(selects(pattern, case) for pattern in known.cases):
@@ -142,4 +157,4 @@ class Target:
         return Expected.PASS, ""
 
     def known_patterns(self) -> list[str]:
-        return [p for known in (*self.known_failing, *self.known_flaky) for p in known.cases]
+        return [p for known in (*self.known_failing, *self.known_flaky, *self.known_races) for p in known.cases]

@@ -8,6 +8,8 @@ from __future__ import annotations
 import enum
 from dataclasses import dataclass
 
+from reference_impl.core import Tick
+
 MAGIC = "BCCN1"
 UNKNOWN = "?"  # the sender does not know its own name (BCCN-SRC-07)
 MAX_DATAGRAM = 1400  # bytes: magic, bracket and body (BCCN-SIZ-01)
@@ -136,13 +138,6 @@ class StartHeartbeat:
 
 
 @dataclass(frozen=True, slots=True)
-class Tick:
-    """Time has passed."""
-
-    at: float
-
-
-@dataclass(frozen=True, slots=True)
 class Close:
     pass
 
@@ -204,6 +199,3 @@ class Dropped:
     """A datagram ends here; nobody but a curious host is told (BCCN-DLV-06)."""
 
     reason: Reason
-
-
-Output = Sent | Done | Refused | Named | Counted | Delivered | Called | Dropped

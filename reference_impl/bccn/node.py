@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import enum
 from dataclasses import dataclass, replace
+from typing import Any
 
 from reference_impl.bccn.addressing import Addressing
 from reference_impl.bccn.codec import Codec, Malformed
@@ -38,10 +39,15 @@ from reference_impl.bccn.frames import (
     SetName,
     SetSeq,
     StartHeartbeat,
-    Tick,
 )
 from reference_impl.bccn.tracker import NOBODY, Senders, Tracker
-from reference_impl.core import Channel, Expectation, Level, Machine, Row, Step, anything
+from reference_impl.core import Channel, Expectation, Level, Machine, Row, Step, Tick, anything, derived
+
+LEAST_CAP = 512
+"""Bytes of payload that every binding sends; 1400 is a ceiling, and one may cap its payloads below it (BCCN-SIZ-02)."""
+
+SHORT = 100
+"""Bytes of a heartbeat's payload: the text says "empty or a short status string" and no number (BCCN-CNV-10)."""
 
 WIRE, API, HOST, LISTENERS = "wire", "api", "host", "listeners"
 
@@ -280,8 +286,19 @@ class NodeMachine(Machine[State]):
         """One per Tick, however late it comes: a backlog of heartbeats tells nobody anything."""
         assert state.beat, "a heartbeat is due only where one was started"
         step = self.send(state, API, Send(self.heartbeat_chan(state), state.beat.payload))
-        sent = tuple(e for e in step.owes if e.channel == WIRE)
+        sent = tuple(replace(e, template=Sent(self.beat_like(e.template.data))) for e in step.owes if e.channel == WIRE)
         return Step(replace(step.state, beat=replace(state.beat, due=at + state.beat.interval)), sent)
+
+    def beat_like(self, data: bytes) -> Any:
+        """That datagram, or one with another short payload: what a heartbeat says is free (BCCN-CNV-10)."""
+
+        def admits(other: bytes, _: Any) -> bool:
+            wanted, said = (self.codec.decode(each, self.config.key) for each in (data, other))
+            if not isinstance(said, Message) or not isinstance(wanted, Message) or len(said.payload) > SHORT:
+                return other == data
+            return self.codec.encode(said, self.config.key) == other and replace(said, payload=wanted.payload) == wanted
+
+        return derived(f"a heartbeat like {data!r}", lambda _: data, admits)
 
     def heartbeat_chan(self, state: State) -> str:
         return f"heartbeat/{state.name}"  # BCCN-CNV-08
@@ -298,6 +315,12 @@ class NodeMachine(Machine[State]):
                 return (self.refuse(state, "BCCN-SRC-09", "the name looks like a wildcard"),)
             case Send() if state.seq == MAX_SEQ:
                 return (self.refuse(state, "BCCN-SEQ-08", "the counter is at its end"),)
+            case Tick(at=at) if state.seq == MAX_SEQ and state.beat and state.beat.due <= at:  # nor is a heartbeat sent
+                return (Step(replace(state, beat=replace(state.beat, due=at + state.beat.interval))),)
+            case Send(payload=payload) if len(payload) > LEAST_CAP:
+                return (self.refuse(state, "BCCN-SIZ-02", "the payload is longer than this binding sends"),)
+            case StartHeartbeat(interval=interval, at=at, payload=payload):  # the first one an interval later
+                return (self.done(replace(state, beat=Beat(interval, at + interval, payload)), "BCCN-CNV-08"),)
         return ()
 
     def other_hearings(self, state: State, event: Heard) -> list[NodeStep]:
@@ -307,7 +330,16 @@ class NodeMachine(Machine[State]):
             {True, False} if self.addressing.is_open(name, chan) else set()
         )
         choices = (state.choices,) if state.choices else ALL_CHOICES
-        return [self.take(choice, mine, state, event) for choice in choices for mine in sorted(readings)]
+        taken: list[NodeStep] = []
+        if len(choices) * len(readings) > 1:  # else it is what `hear` says
+            taken = [self.take(choice, mine, state, event) for choice in choices for mine in sorted(readings)]
+        return [*taken, self.drop(state, Reason.DUPLICATE)] if self.is_remembered(state, event) else taken
+
+    def is_remembered(self, state: State, event: Heard) -> bool:
+        """Is it stale for a node that forgets nobody, or not yet (BCCN-DUP-11)?"""
+        last = state.senders.get(self.tracker_key(state, event.message, event.peer))
+        forgotten = last is not None and self.tracker.is_forgotten(last, event.at)
+        return bool(last and forgotten and not self.tracker.is_news(last.seq, event.message.seq))
 
 
 M = NodeMachine

@@ -39,13 +39,14 @@ from reference_impl.bccn.frames import (
     SetName,
     SetSeq,
     StartHeartbeat,
-    Tick,
 )
 from reference_impl.bccn.node import API, WIRE, Config, NodeMachine
-from reference_impl.core import Channel, Player
+from reference_impl.core import Channel, Player, Turn
+from reference_impl.io.timer import Clock, Timer
 
 RECEIVE_BYTES = 65_536  # more than any UDP datagram: a buffer that cuts would make a wrong len look true (BCCN-ENV-09)
 QUEUE_BYTES = 1 << 20  # asked of the kernel for what waits to be read; a burst is not a reason to lose
+LOOK_S = 0.2  # how often a blocking loop looks whether it shall go on
 
 Callback = Callable[[Message], None]
 
@@ -71,7 +72,7 @@ class Node:
         port: int,
         *,
         on_event: Callable[[Delivered | Called | Dropped], None] = lambda event: None,
-        clock: Callable[[], float] = time.monotonic,
+        clock: Clock = time.monotonic,
     ) -> None:
         self.machine = machine
         self.player = Player(machine, entropy=secrets.token_bytes, volunteers=lambda debt: True)
@@ -79,8 +80,8 @@ class Node:
         self._socket = self.open_socket(broadcast, port)
         self._on_event, self._clock = on_event, clock
         self._callbacks: dict[str, list[Callback]] = {}
+        self._timer = Timer(self.player, self._perform, clock)
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._timer: asyncio.TimerHandle | None = None
 
     @classmethod
     def open(cls, broadcast: str, port: int, key: bytes = b"", **ports: Any) -> Node:
@@ -158,8 +159,12 @@ class Node:
             raise error if isinstance(error, NotSent) else NotSent(str(error)) from error
 
     def _turn(self, channel: Channel, event: Input) -> list[Any]:
+        return self._perform(self.player.receive(channel, event))
+
+    def _perform(self, turn: Turn) -> list[Any]:
+        """What the machine owes; what is left is for whoever asked."""
         answers = []
-        for _, frame in self.player.receive(channel, event).frames:
+        for _, frame in turn.frames:
             match frame:
                 case Sent(data=data):
                     self.transmit(data)
@@ -217,16 +222,13 @@ class Node:
 
     def tick(self) -> None:
         """Do what has become due."""
-        deadline = self.machine.deadline(self.player.state)
-        if deadline is not None and deadline <= self._clock():
-            self._turn(API, Tick(self._clock()))
+        self._timer.check()
 
     def run(self, running: Callable[[], bool] = lambda: True) -> None:
         """The plain blocking loop."""
         while running():
-            deadline = self.machine.deadline(self.player.state)
-            wait = 0.2 if deadline is None else min(0.2, max(0.0, deadline - self._clock()))
-            select.select([self._socket], [], [], wait)
+            left = self._timer.left()
+            select.select([self._socket], [], [], LOOK_S if left is None else min(LOOK_S, left))
             self.dispatch()
 
     # -- asyncio --------------------------------------------------------------------------------------------------
@@ -235,27 +237,22 @@ class Node:
     def attached(self) -> bool:
         return self._loop is not None
 
-    def attach(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Let an event loop dispatch, or dispatch anew; events go to `on_event` and to the listeners."""
-        self._loop = loop
-        loop.add_reader(self._socket, self._pump)
+    def attach(self) -> None:
+        """Let the running event loop dispatch, or dispatch anew; events go to `on_event` and to the listeners."""
+        self._loop = asyncio.get_running_loop()
+        self._loop.add_reader(self._socket, self._pump)
         self._pump()
 
     def _pump(self) -> None:
-        assert self._loop, "pumped by the loop it is attached to"
         self.dispatch()
-        if self._timer:
-            self._timer.cancel()
-            self._timer = None
-        if (deadline := self.machine.deadline(self.player.state)) is not None:
-            self._timer = self._loop.call_later(max(0.0, deadline - self._clock()), self._pump)
+        if self.attached:  # a callback may have closed it
+            self._timer.set()
 
     def detach(self) -> None:
         if self._loop:
             self._loop.remove_reader(self._socket)
-        if self._timer:
-            self._timer.cancel()
-        self._loop = self._timer = None
+        self._loop = None
+        self._timer.stop()
 
 
 def spelled(event: Delivered) -> str:

@@ -16,11 +16,12 @@ from reference_impl.core.expectation import (
     one_of,
     text,
 )
-from reference_impl.core.machine import Machine, Row, Step
+from reference_impl.core.machine import CLOCK, Machine, Row, Step, Tick
 from reference_impl.core.oracle import NotAllowed, Oracle, Overdue
 from reference_impl.core.player import Player, Turn
 
 __all__ = [
+    "CLOCK",
     "Channel",
     "Expectation",
     "Level",
@@ -31,6 +32,7 @@ __all__ = [
     "Player",
     "Row",
     "Step",
+    "Tick",
     "Turn",
     "any_order",
     "anything",

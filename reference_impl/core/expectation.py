@@ -33,6 +33,7 @@ class Hole:
     label: str  # says all that is known about the value: two holes of one label are equal
     admits: Callable[[Any, Any], bool] = field(compare=False)
     fill: Callable[[Entropy, Any], Any] = field(compare=False)
+    shared: Hashable = None  # one value wherever a hole of this name stands: who fills one has filled all
 
     def __repr__(self) -> str:
         return f"<{self.label}>"
@@ -88,6 +89,18 @@ class Expectation:
     level: Level = Level.MUST
     lane: str = ""  # order binds within a lane; the empty lane is ordered with everything on its channel
     repeats: bool = False  # may be spoken any number of times
+    due: float | None = None  # by when a debt is to be paid; None: as soon as it is owed
+    not_before: float | None = None  # until then it may not be spoken, and is not owed
+    suffices: bool = False  # once it is spoken, the others of its channel that say the same of themselves may wait
+    since: float = field(default=0.0, compare=False)  # when the oracle saw it owed
+
+    def opens(self, now: float) -> bool:
+        """Has its time come?"""
+        return self.not_before is None or self.not_before <= now
+
+    def late(self, now: float, patience_s: float = 0.0) -> bool:
+        """Has the time run out in which it is to be paid, and the patience behind it?"""
+        return (self.since if self.due is None else self.due) + patience_s <= now
 
     def admits(self, frame: Any) -> bool:
         return type(frame) is type(self.template) and _fits(self.template, frame, frame)
@@ -123,15 +136,34 @@ def _filled(template: Any, entropy: Entropy) -> Any:
     return frame
 
 
-def reachable(owed: tuple[Expectation, ...], channel: Channel) -> list[int]:
-    """Positions that may be spoken now on that channel: lane heads, looking past what is optional."""
+def bound(owed: tuple[Expectation, ...], spoken: Expectation, frame: Any) -> tuple[Expectation, ...]:
+    """The other debts, once this one is paid: what they share with it is no hole any more."""
+    values = {
+        hole.shared: getattr(frame, f.name)
+        for f in (fields(spoken.template) if owed and _is_frame(spoken.template) else ())
+        if isinstance(hole := getattr(spoken.template, f.name), Hole) and hole.shared is not None
+    }
+    return tuple(_bind(debt, values) for debt in owed) if values else owed
+
+
+def _bind(debt: Expectation, values: dict[Hashable, Any]) -> Expectation:
+    known = {
+        f.name: values[hole.shared]
+        for f in (fields(debt.template) if _is_frame(debt.template) else ())
+        if isinstance(hole := getattr(debt.template, f.name), Hole) and hole.shared in values
+    }
+    return replace(debt, template=replace(debt.template, **known)) if known else debt
+
+
+def reachable(owed: tuple[Expectation, ...], channel: Channel, now: float) -> list[int]:
+    """Positions that may be spoken now on that channel: lane heads whose time has come, looking past what is optional."""
     closed_lanes: set[str] = set()
     open_positions: list[int] = []
     for index, expectation in enumerate(owed):
         if expectation.channel != channel:
             continue
         waits = bool(closed_lanes) if expectation.lane == "" else bool(closed_lanes & {"", expectation.lane})
-        if not waits:
+        if not waits and expectation.opens(now):
             open_positions.append(index)
         if expectation.level is Level.MUST and not expectation.repeats:
             closed_lanes.add(expectation.lane)
@@ -148,4 +180,8 @@ def settle(owed: tuple[Expectation, ...], index: int) -> tuple[Expectation, ...]
         ordered = e.channel == spoken.channel and (e.lane == spoken.lane or "" in (e.lane, spoken.lane))
         return e.repeats or not (ordered and position < index)
 
-    return tuple(e for position, e in enumerate(owed) if stays(position, e))
+    def relieved(e: Expectation) -> Expectation:
+        waits = spoken.suffices and e.suffices and e.channel == spoken.channel
+        return replace(e, level=Level.SHOULD) if waits else e
+
+    return tuple(relieved(e) for position, e in enumerate(owed) if stays(position, e))

@@ -10,6 +10,20 @@ from reference_impl.core.expectation import Channel, Expectation
 
 S = TypeVar("S")
 
+CLOCK = "clock"
+"""The channel on which time passes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tick:
+    """The time is now `at`, in seconds on whatever clock the role lives by: what is due becomes owed."""
+
+    at: float
+
+
+def never(_: Expectation) -> bool:
+    return False
+
 
 @dataclass(frozen=True, slots=True)
 class Step(Generic[S]):
@@ -20,6 +34,7 @@ class Step(Generic[S]):
     effects: tuple[Any, ...] = ()  # what must be durable before a debt of this step is paid
     voids: frozenset[Channel] = frozenset()  # channels that are gone, and every debt with them
     lapses: frozenset[Channel] = frozenset()  # channels whose older debts may, but need not be paid any more
+    moot: Callable[[Expectation], bool] = never  # the same of single debts: what they were owed for is gone
     clauses: tuple[str, ...] = ()  # what this step obeys, for coverage and for naming what was broken
 
 
@@ -63,5 +78,5 @@ class Machine(Generic[S]):
         return self.initial()
 
     def deadline(self, state: S) -> float | None:
-        """When the machine wants its next Tick, for protocols with timers."""
+        """When the machine wants its next Tick, for protocols with timers; later than a Tick that it has just read."""
         return None

@@ -2,34 +2,26 @@
 
 from __future__ import annotations
 
-import argparse
-import asyncio
-import contextlib
 import tempfile
 from pathlib import Path
 
+from reference_impl.io.serving import command_line, serve
 from reference_impl.peerbus.broker import BrokerMachine
 from reference_impl.peerbus.broker_io import Broker
 
 
-async def serve(host: str, port: int, state_dir: Path, tokens: frozenset[str]) -> None:
-    broker = Broker(BrokerMachine(tokens), state_dir)
-    await broker.start(host, port)
-    print(f"peerbus broker on ws://{host}:{broker.port}, state in {state_dir}", flush=True)
-    await asyncio.get_running_loop().create_future()
-
-
 def main() -> None:
-    parser = argparse.ArgumentParser(prog="peerbus", description="A peerbus v1 broker.")
-    parser.add_argument("--host", default="127.0.0.1")
-    parser.add_argument("--port", type=int, default=5480)
+    parser = command_line("peerbus", "A peerbus v1 broker.", port=5480)
     parser.add_argument("--state-dir", type=Path, help="where messages are kept; a fresh folder if not given")
     parser.add_argument("--tokens", default="token", help="accepted bearer tokens, separated by commas")
+    parser.add_argument("--register-s", type=float, default=Broker.register_s, help="for a connection to register in")
+    parser.add_argument("--most-connections", type=int, default=Broker.most_connections)
     told = parser.parse_args()
     state_dir = told.state_dir or Path(tempfile.mkdtemp(prefix="peerbus-"))
     state_dir.mkdir(parents=True, exist_ok=True)
-    with contextlib.suppress(KeyboardInterrupt):
-        asyncio.run(serve(told.host, told.port, state_dir, frozenset(told.tokens.split(","))))
+    broker = Broker(BrokerMachine(frozenset(told.tokens.split(","))), state_dir)
+    broker.register_s, broker.most_connections = told.register_s, told.most_connections
+    serve(broker, told, lambda address: f"peerbus broker on ws://{address}, state in {state_dir}")
 
 
 if __name__ == "__main__":

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
 
 from blake3 import blake3
 
@@ -19,13 +18,3 @@ def event_bytes(event: str, key: str, sender: str, to: str) -> bytes:
 def link(previous: str, event: bytes) -> str:
     """The hash of an event that follows `previous`."""
     return blake3(previous.encode("ascii") + event).hexdigest()
-
-
-def first_broken(rows: Iterable[tuple[bytes, str]]) -> int | None:
-    """The index of the first row whose hash does not follow from the rows before it; None for a sound chain."""
-    previous = GENESIS
-    for index, (event, claimed) in enumerate(rows):
-        if link(previous, event) != claimed:
-            return index
-        previous = claimed
-    return None

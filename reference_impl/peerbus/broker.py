@@ -7,12 +7,13 @@ is also an effect, which the I/O shell commits before it sends what the same ste
 from __future__ import annotations
 
 import enum
+import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from immutables import Map
 
-from reference_impl.core import Channel, Expectation, Level, Machine, Row, Step, any_order, anything
+from reference_impl.core import Channel, Expectation, Level, Machine, Row, Step, any_order, anything, derived
 from reference_impl.core.expectation import Hole
 from reference_impl.peerbus.frames import (
     VERSION,
@@ -28,9 +29,14 @@ from reference_impl.peerbus.frames import (
     Peers,
     Register,
 )
-from reference_impl.peerbus.signing import Profile
+from reference_impl.peerbus.signing import Profile, canonical_body
 
 BROADCAST = "*"
+ANYBODY_ACKS = "anybody acks"
+"""A choice that no broker should make: a peer's ack clears what waits for somebody else (PB-2.2-06)."""
+ONE_ID = "one id, one message"
+"""Is an id that was used for another message a duplicate, whatever its kind and recipients? "Dedupe key", says the text of the
+id, and speaks of rows where it says what a duplicate is (PB-3-26, PB-3-30)."""
 KINDS = ("msg", "broadcast")
 
 
@@ -74,6 +80,7 @@ class State:
     durable: Durable = Durable()
     connections: Map[Channel, Connection | None] = Map()  # None: connected, not registered yet
     bound: Map[str, Channel] = Map()
+    choices: Map[str, bool] = Map()  # contested inputs by their kind: is such a one obeyed?
 
     def phase(self, channel: Channel) -> Phase:
         if channel not in self.connections:
@@ -117,6 +124,17 @@ def telling_code(code: int) -> int:
     return hole
 
 
+def relayed(envelope: Envelope) -> Envelope:
+    """The envelope with its body as it came, or as the original writes it anew: the two sign the same (PB-3-11, PB-4-11)."""
+    body = envelope.body
+    label = f"the body {body[:80]!r}, {len(body)} bytes, {zlib.crc32(body):08x}"
+    return replace(envelope, body=derived(label, lambda _: body, lambda got, _: same_body(got, body)))
+
+
+def same_body(got: bytes, body: bytes) -> bool:
+    return got == body or canonical_body(got, Profile.CODE) == canonical_body(body, Profile.CODE)
+
+
 class BrokerMachine(Machine[State]):
     """The broker as a table: (phase of the connection, kind of input) -> row."""
 
@@ -127,29 +145,61 @@ class BrokerMachine(Machine[State]):
         return State()
 
     def crash(self, state: State) -> State:
-        return State(durable=state.durable)
+        return State(durable=state.durable, choices=state.choices)
 
     def receive(self, state: State, channel: Channel, event: Input) -> BrokerStep:
         phase = state.phase(channel)
         if phase is Phase.GONE and not isinstance(event, Opened):
             return Step(state)
-        if self.profile is Profile.DOCUMENT and self.contested(phase, event):
+        choice = self.contested(phase, event)
+        if choice and not state.choices.get(choice, self.profile is Profile.CODE):
             return self.ignore(state, channel, event)
-        return self.obey(phase, state, channel, event)
+        if isinstance(event, Ack) and ANYBODY_ACKS not in state.choices and self.foreign(state, channel, event):
+            state = self.chosen(state, ANYBODY_ACKS, False)
+        if state.choices.get(ONE_ID, True) and self.is_reused(state, channel, event):
+            if state.choices.get(ONE_ID):
+                return Step(state, clauses=("PB-3-26",))
+            state = self.chosen(state, ONE_ID, False)
+        return self.obey(phase, self.chosen(state, choice, True), channel, event)
+
+    def foreign(self, state: State, channel: Channel, frame: Ack) -> str:
+        """For whom the acked message waits, if that is not the one who acks."""
+        if state.phase(channel) is not Phase.REGISTERED:
+            return ""
+        mine = self.name_of(state, channel)
+        waiting = state.durable.pending
+        return next((name for name in waiting if name != mine and frame.id in waiting[name]), "")
+
+    def is_reused(self, state: State, channel: Channel, event: Input) -> bool:
+        """Would it make a row though its id has made one, of another kind or for others?"""
+        if not isinstance(event, Envelope) or state.phase(channel) is not Phase.REGISTERED:
+            return False
+        rows = (event.id, *(f"{event.id}|{name}" for name in state.durable.peers))
+        return any(key in state.durable.keys for key in rows) and bool(self.route(state, channel, event).effects)
 
     def alternatives(self, state: State, channel: Channel, event: Input) -> tuple[BrokerStep, ...]:
-        """Contested inputs, which a conforming broker may also drop."""
-        contested = self.profile is Profile.CODE and self.contested(state.phase(channel), event)
-        return (Step(state, clauses=("PB-3-03",)),) if contested else ()
+        """Contested inputs, which a conforming broker may also drop: each kind of them always, or never. And what is warned
+        about only: it is looked past, so that the rest is seen."""
+        if isinstance(event, Ack) and self.foreign(state, channel, event) and ANYBODY_ACKS not in state.choices:
+            lax = self.chosen(state, ANYBODY_ACKS, True)
+            return (self.obey(state.phase(channel), lax, channel, event),)
+        if ONE_ID not in state.choices and self.is_reused(state, channel, event):
+            return (Step(self.chosen(state, ONE_ID, True), clauses=("PB-3-26",)),)
+        choice = self.contested(state.phase(channel), event)
+        if self.profile is not Profile.CODE or not choice or choice in state.choices:
+            return ()
+        return (Step(self.chosen(state, choice, False), clauses=("PB-3-03",)),)
 
-    def contested(self, phase: Phase, event: Input) -> bool:
-        """Another version than v1, or a third kind: the document rejects it, the code does not look."""
-        match event:
-            case Ack() | Peers() | Envelope() if phase is Phase.REGISTERED and event.protocol_version != VERSION:
-                return True
-            case Envelope(kind=kind):
-                return phase is Phase.REGISTERED and kind not in KINDS
-        return False
+    def chosen(self, state: State, choice: str, obeyed: bool) -> State:
+        return replace(state, choices=state.choices.set(choice, obeyed)) if choice else state
+
+    def contested(self, phase: Phase, event: Input) -> str:
+        """Another version than v1, or a third kind: the document rejects it, the code does not look. Says which of them."""
+        if phase is not Phase.REGISTERED or not isinstance(event, Ack | Peers | Envelope):
+            return ""
+        if event.protocol_version != VERSION:
+            return f"{type(event).__name__} of {'another' if event.protocol_version else 'no'} version"
+        return "third kind" if isinstance(event, Envelope) and event.kind not in KINDS else ""
 
     # -- a new connection -----------------------------------------------------------------------------------------
 
@@ -214,7 +264,7 @@ class BrokerMachine(Machine[State]):
         for message in sorted(waiting, key=lambda m: m.seq):
             debt = self.delivery(message, channel, "PB-2.1-27")
             yield debt
-            yield replace(debt, level=Level.MAY, lane=f"again {message.key}", repeats=True)
+            yield replace(debt, level=Level.MAY, repeats=True)  # in its lane: once it was said, and no sooner
 
     # -- a registered connection ----------------------------------------------------------------------------------
 
@@ -232,12 +282,19 @@ class BrokerMachine(Machine[State]):
         if not frame.id:
             return Step(state, clauses=("PB-2.2-08",))
         name = self.name_of(state, channel)
+        if state.choices.get(ANYBODY_ACKS):
+            name = self.foreign(state, channel, frame) or name
         mine = state.durable.pending.get(name, Map())
         if frame.id not in mine:
             return Step(state, effects=(MessageAcked(frame.id, name, cleared=False),), clauses=("PB-2.2-06",))
         pending = state.durable.pending.set(name, mine.delete(frame.id))
         cleared = replace(state, durable=replace(state.durable, pending=pending))
-        return Step(cleared, effects=(MessageAcked(frame.id, name, cleared=True),), clauses=("PB-2.2-04",))
+
+        def owed(debt: Expectation) -> bool:
+            """A delivery that is still on its way: whoever takes its name over may ack what its old connection had heard."""
+            return isinstance(debt.template, Deliver) and debt.template.delivery_key == frame.id
+
+        return Step(cleared, effects=(MessageAcked(frame.id, name, cleared=True),), moot=owed, clauses=("PB-2.2-04",))
 
     def route(self, state: State, channel: Channel, envelope: Envelope) -> BrokerStep:
         """Who gets a row for this envelope (section 3)."""
@@ -275,7 +332,7 @@ class BrokerMachine(Machine[State]):
 
     def delivery(self, message: Message, channel: Channel, clause: str) -> Expectation:
         """Order binds per sender only (PB-5-12..15)."""
-        frame = Deliver(message.key, message.envelope)  # PB-2.4-06, -07, -11
+        frame = Deliver(message.key, relayed(message.envelope))  # PB-2.4-06, -07, -11
         return Expectation(clause, frame, channel, lane=f"from {message.sender}")
 
     # -- the end of a connection ----------------------------------------------------------------------------------

@@ -19,10 +19,10 @@ from reference_impl.core import (
     Machine,
     Row,
     Step,
-    any_order,
     anything,
     derived,
     fresh,
+    one_of,
     text,
 )
 from reference_impl.core.expectation import Entropy
@@ -45,6 +45,7 @@ from reference_impl.peerbus.frames import (
 from reference_impl.peerbus.host import (
     HOST,
     NETWORK,
+    UNTOLD,
     Consumed,
     Dial,
     PeersListed,
@@ -264,7 +265,10 @@ class ClientMachine(Machine[State]):
         """What the host gets; its body is the same JSON value, however it is spelled."""
         body = self.codec.signing.body(envelope.body)
         same = derived(f"the JSON value {body!r}", lambda _: body, lambda got, _: same_json(got, body))
-        return Surfaced(envelope.id, envelope.sender, envelope.to, envelope.source, envelope.kind, same)
+        to, kind = (
+            one_of(value, UNTOLD) for value in (envelope.to, envelope.kind)
+        )  # PB-2.4-17 names id, sender and body
+        return Surfaced(envelope.id, envelope.sender, to, envelope.source, kind, same)
 
     def repeated(self, state: State, channel: Channel, frame: Deliver) -> ClientStep:
         """Another copy of what the host has not consumed yet: never surfaced again (PB-5-07), acked with the first."""
@@ -309,8 +313,16 @@ class ClientMachine(Machine[State]):
         """A reply if one was asked for (PB-2.3-05); otherwise news nobody waits for (PB-2.1-31)."""
         if not state.asked:
             return Step(state)
-        answer = Expectation("PB-2.3-05", PeersListed(any_order(frame.names)), HOST, lane="peers")
+        answer = Expectation("PB-2.3-05", PeersListed(self.others_at_least(frame.names)), HOST, lane="peers")
         return Step(replace(state, asked=state.asked - 1), (answer,))
+
+    def others_at_least(self, names: tuple[str, ...]) -> tuple[str, ...]:
+        """In any order; a host may be told of itself, or not."""
+        wanted, own = sorted(names), self.config.name
+        others = [name for name in wanted if name != own]
+        label = f"in any order: {wanted}, with or without {own}"
+        hole: tuple[str, ...] = derived(label, lambda _: tuple(wanted), lambda got, _: sorted(got) in (wanted, others))
+        return hole
 
     # -- sending --------------------------------------------------------------------------------------------------
 

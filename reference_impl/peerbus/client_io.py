@@ -9,13 +9,13 @@ import itertools
 import random
 import secrets
 from collections import deque
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from dataclasses import dataclass
 
-from websockets.asyncio.client import ClientConnection, connect
-from websockets.exceptions import ConnectionClosed, InvalidHandshake
-
 from reference_impl.core import Player
+from reference_impl.io.carrier import Carrier, NoConnection
+from reference_impl.io.conversation import Conversation
+from reference_impl.io.websocket import Message, Settings, dial
 from reference_impl.peerbus.client import ClientMachine, Phase
 from reference_impl.peerbus.codec import Codec
 from reference_impl.peerbus.frames import MAX_MESSAGE, Binary, Close, Envelope, Frame, Garbage, Opened
@@ -59,10 +59,8 @@ class Backoff:
 class Client:
     """One peer. `on_message` gets each message once; call `consume` with its id when it is really done with."""
 
-    max_message: int | None = MAX_MESSAGE  # bytes of one message that are read (PB-1-14)
-    max_body: int = (
-        MAX_MESSAGE - 4096
-    )  # bytes of one body that are sent (PB-1-15); the rest is room for the other fields
+    settings = Settings(max_size=MAX_MESSAGE)  # PB-1-14
+    max_body = MAX_MESSAGE - 4096  # bytes of one body that are sent (PB-1-15); the rest is room for the other fields
 
     def __init__(
         self,
@@ -78,12 +76,10 @@ class Client:
         self.player = Player(machine, entropy=secrets.token_bytes)
         self._on_message, self._on_status, self._backoff = on_message, on_status, backoff or Backoff()
         self._numbers = itertools.count(1)
-        self._connection = 0
-        self._outgoing: asyncio.Queue[Frame | Close] = asyncio.Queue()
+        self._line: Conversation[Message, Message] | None = None
         self._attempt = 0
         self._asked: deque[asyncio.Future[tuple[str, ...]]] = deque()
         self._task: asyncio.Task[None] | None = None
-        self._websocket: ClientConnection | None = None
 
     # -- for the host ---------------------------------------------------------------------------------------------
 
@@ -106,8 +102,8 @@ class Client:
 
     def cut(self) -> None:
         """End without a word, as a power cut would."""
-        if self._websocket:
-            self._websocket.transport.abort()
+        if self._line:
+            self._line.cut()
         if self._task:
             self._task.cancel()
 
@@ -159,7 +155,7 @@ class Client:
             case Dial(attempt):
                 self._attempt = attempt
             case _:
-                self._outgoing.put_nowait(frame)  # type: ignore[arg-type]  # whatever else is owed goes on the wire
+                self.put(frame)  # type: ignore[arg-type]  # whatever else is owed goes on the wire
 
     def _answer(self, say: Callable[[asyncio.Future[tuple[str, ...]]], None]) -> None:
         """The oldest question; whoever asked may have gone away."""
@@ -171,49 +167,41 @@ class Client:
     async def _run(self) -> None:
         while self.player.state.phase is not Phase.STOPPED:
             await asyncio.sleep(self.pause())
-            self._connection = next(self._numbers)
             try:
-                async with connect(
-                    self.url,
-                    max_size=self.max_message,
-                    compression=None,
-                    ping_interval=None,
-                    proxy=None,
-                    close_timeout=0.5,
-                ) as websocket:
-                    await self._converse(websocket)
-            except (OSError, InvalidHandshake, TimeoutError):
+                carrier = await self.dial()
+            except NoConnection:
                 self.turn(NETWORK, Close(1006))
+            else:
+                await self._converse(carrier)
 
     def pause(self) -> float:
         return self._backoff.delay(self._attempt, random.random())
 
-    async def _converse(self, websocket: ClientConnection) -> None:
-        self._websocket, self._outgoing = websocket, asyncio.Queue()
-        pump = asyncio.create_task(self._pump(websocket, self._outgoing))
+    async def dial(self) -> Carrier[Message, Message]:
+        return await dial(self.url, self.settings)
+
+    async def _converse(self, carrier: Carrier[Message, Message]) -> None:
+        channel = next(self._numbers)
+        self._line = Conversation(
+            carrier,
+            heard=lambda message: self.turn(channel, self.read(message)),
+            ended=lambda end: self.turn(channel, Close(end.code)),
+        )
         try:
-            self.turn(self._connection, Opened())
-            async for message in self.incoming(websocket):
-                self.turn(self._connection, self.read(message))
-        except ConnectionClosed:
-            pass
+            self.turn(channel, Opened())
+            await self._line.run()
         finally:
-            self.turn(self._connection, Close(websocket.close_code or 1006))
-            pump.cancel()
-            await asyncio.gather(pump, return_exceptions=True)
+            carrier.cut()  # where this was cancelled it is still open
 
-    async def incoming(self, websocket: ClientConnection) -> AsyncIterator[str | bytes]:
-        async for message in websocket:
-            yield message
-
-    def read(self, message: str | bytes) -> Frame | Garbage | Binary:
+    def read(self, message: Message) -> Frame | Garbage | Binary:
         return self.codec.decode(message.encode()) if isinstance(message, str) else Binary(message)
 
-    async def _pump(self, websocket: ClientConnection, outgoing: asyncio.Queue[Frame | Close]) -> None:
-        with contextlib.suppress(ConnectionClosed):
-            while not isinstance(frame := await outgoing.get(), Close):
-                await websocket.send(self.write(frame))
-            await websocket.close(frame.code)
+    def put(self, frame: Frame | Close) -> None:
+        assert self._line, "a machine that has no connection owes nothing on it"
+        if isinstance(frame, Close):
+            self._line.hang_up(frame.code)
+        else:
+            self._line.say(self.write(frame))
 
-    def write(self, frame: Frame) -> str | bytes:
+    def write(self, frame: Frame) -> Message:
         return self.codec.encode(frame).decode()

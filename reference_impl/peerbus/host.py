@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 HOST = "host"
 NETWORK = "network"
+UNTOLD = "\0untold"
+"""In the place of what an API does not tell its host; no peer's name and no kind."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ import enum
 import hashlib
 import hmac
 import json
+import re
 
 from reference_impl.peerbus import jsontext
 from reference_impl.peerbus.frames import Envelope
@@ -23,11 +24,14 @@ class Profile(enum.StrEnum):
 
 # The five characters that the code profile escapes wherever they stand raw, lower-case.
 HTML = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
+ESCAPED = {raw.encode(): escaped.encode() for raw, escaped in HTML.items()}
+RAW = re.compile(b"|".join(ESCAPED))
+AS_IT_IS = json.JSONEncoder(ensure_ascii=False)
 
 
 def canonical_string(value: str, profile: Profile) -> bytes:
     """A header string as JSON text (PB-4-27)."""
-    text = json.dumps(value, ensure_ascii=False)
+    text = AS_IT_IS.encode(value)
     return _escape_html(text.encode()) if profile is Profile.CODE else text.encode()
 
 
@@ -39,9 +43,7 @@ def canonical_body(body: bytes, profile: Profile) -> bytes:
 
 
 def _escape_html(text: bytes) -> bytes:
-    for raw, escaped in HTML.items():
-        text = text.replace(raw.encode(), escaped.encode())
-    return text
+    return RAW.sub(lambda found: ESCAPED[found[0]], text)
 
 
 class Signing:

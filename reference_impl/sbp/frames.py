@@ -10,7 +10,6 @@ PROTOCOL, VERSION = "sideband", "1"  # SBP-HSP-01, -02
 ID_SIZE = 16
 MAX_FRAME = 1_048_576  # SBP-LIM-01: bytes of a whole frame
 MAX_HANDSHAKE = 8_192  # SBP-LIM-04: bytes of the JSON
-MAX_SUBJECT = 256  # SBP-LIM-05: bytes of UTF-8
 MOST_SHOWN = 64  # bytes of one field in a sentence for people
 
 

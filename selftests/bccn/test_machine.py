@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, get_args
 
@@ -31,18 +30,14 @@ from reference_impl.bccn.frames import (
     SetName,
     SetSeq,
     StartHeartbeat,
-    Tick,
 )
-from reference_impl.bccn.node import ALL_CHOICES, API, HOST, TABLE, WIRE, Config, NodeMachine, Phase
+from reference_impl.bccn.node import ALL_CHOICES, API, HOST, WIRE, Config, NodeMachine, Phase
 from reference_impl.bccn.tracker import Tracker
-from reference_impl.core import Expectation, Level, NotAllowed, Oracle, Player
+from reference_impl.core import NotAllowed, Oracle, Player, Tick
+from selftests.machines import POLICIES, assert_clauses_exist, assert_total
 
 PEERS = [("127.0.0.1", 4000), ("127.0.0.2", 4000)]
 EXAMPLES = settings(max_examples=200)
-POLICIES: dict[str, Callable[[Expectation], bool]] = {
-    "terse": lambda e: e.level is Level.MUST,
-    "eager": lambda e: True,
-}
 names = st.sampled_from(["a", "A", "h/p/12", "h/p/12/3", "h/q", "?", "?x", "", "a b", "a/", "a*"])
 chans = st.sampled_from(["c", "a/b", "!", "!h", "!h/p/12", "!h/p/12/*", "!?", "!?x", "!a/", "!*", "", "a:b", "!!"])
 seqs = st.sampled_from([0, 1, 2, 5, 999, 1000, 1001, 2000, 2**63, 2**64 - 1])
@@ -62,7 +57,6 @@ calls = st.one_of(
     st.builds(Send, chans, st.binary(max_size=1500), names),
     st.builds(Listen, st.sampled_from(["a/*", "a/>", "a/b"])),
     st.builds(StartHeartbeat, st.just(10.0), times),
-    st.builds(Tick, times),
     st.sampled_from([GetName(), GetSeq()]),
 )
 wire = st.one_of(heard, noise).map(lambda event: (WIRE, event))
@@ -75,15 +69,9 @@ machines = st.builds(
 
 
 def test_every_phase_knows_every_input() -> None:
-    """The table is total: nothing a host or the wire can do finds no row."""
-    assert {(phase, kind) for phase in Phase for kind in get_args(Input)} == set(TABLE)
-
-
-def test_the_tables_clauses_exist() -> None:
-    from harness.requirements import catalogue
-
-    known = catalogue("bccn")
-    assert not [clause for row in TABLE.values() for clause in row.clauses if clause not in known]
+    """The table is total, and its clauses exist: nothing a host or the wire can do finds no row."""
+    assert_total(NodeMachine, Phase, get_args(Input))
+    assert_clauses_exist(NodeMachine, "bccn")
 
 
 @EXAMPLES
@@ -92,10 +80,14 @@ def test_the_oracle_accepts_the_player(machine: NodeMachine, script: list[tuple[
     """Closure: whatever is said to a node that pays its debts, an oracle that does not know its choices finds nothing wrong."""
     player = Player(machine, entropy=bytes, volunteers=POLICIES[policy])
     oracle = Oracle(NodeMachine(tracker=machine.tracker))
+    now = 0.0
     for channel, event in script:
+        now = max(now, getattr(event, "at", now))
+        oracle.tick(now)
         oracle.stimulus(channel, event)
-        for receiver, frame in player.receive(channel, event).frames:
-            oracle.observe(receiver, frame)
+        for turn in (player.tick(now), player.receive(channel, event), player.tick(now)):
+            for receiver, frame in turn.frames:
+                oracle.observe(receiver, frame)
         oracle.quiesce()
 
 

@@ -13,11 +13,11 @@ from pathlib import Path
 
 import pytest
 
+from harness.places import ROOT
 from reference_impl.bccn.frames import Delivered, Message
 from reference_impl.bccn.node_io import Node, NotSent, own_name
 
 BROADCAST = "127.255.255.255"
-ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture
@@ -73,7 +73,7 @@ async def test_asyncio(port: int) -> None:
     """attach lets an event loop read."""
     came: asyncio.Queue[object] = asyncio.Queue()
     node, other = Node.open(BROADCAST, port, b"key", on_event=came.put_nowait), Node.open(BROADCAST, port, b"key")
-    node.attach(asyncio.get_running_loop())
+    node.attach()
     other.send("me", "c", b"x")
     event = await asyncio.wait_for(came.get(), 5)
     assert isinstance(event, Delivered)
@@ -111,7 +111,7 @@ def test_the_vectors_are_what_derive_writes(tmp_path: Path) -> None:
     """Nobody edits a vector file without the script that says where its values come from."""
     import json
 
-    spec = importlib.util.spec_from_file_location("bccn_derive", ROOT / "vectors" / "bccn" / "derive.py")
+    spec = importlib.util.spec_from_file_location("bccn_derive", ROOT / "derivations" / "bccn.py")
     assert spec
     assert spec.loader
     derive = importlib.util.module_from_spec(spec)

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from reference_impl.core import (
+    CLOCK,
     Expectation,
     Level,
     Machine,
@@ -17,6 +18,7 @@ from reference_impl.core import (
     Player,
     Row,
     Step,
+    Tick,
     any_order,
     anything,
     derived,
@@ -286,6 +288,51 @@ def test_quiesce_finds_a_debt_that_only_some_orders_owe_not_overdue() -> None:
     assert not accepts(oracle, "1")
 
 
+def choosing() -> Oracle[State]:
+    """One order of reading owes "1", the other nothing."""
+    oracle = owing()
+    oracle.stimulus("a", Owe((must("1"),)))
+    oracle.stimulus("b", Owe(voids=frozenset("a")))
+    return oracle
+
+
+def test_what_is_merely_late_may_still_be_said() -> None:
+    """That nothing came for a moment does not show which order it was."""
+    oracle = choosing()
+    oracle.tick(4.9)
+    oracle.quiesce(patience_s=5.0)
+    assert oracle.settled
+    assert [e.template for e in oracle.undecided()] == [Say("1")]
+    assert accepts(oracle, "1")
+
+
+def test_what_was_late_for_all_of_the_patience_is_not_waited_for() -> None:
+    oracle = choosing()
+    oracle.tick(5.0)
+    oracle.quiesce(patience_s=5.0)
+    assert not accepts(oracle, "1")
+
+
+def test_a_debt_does_not_show_where_the_same_may_be_said_unasked() -> None:
+    """Readings that differ in it alone are one, so that they do not become more with each answer."""
+    oracle = owing(may("beat", lane="own", repeats=True))
+    for _ in range(5):
+        oracle.stimulus("a", Owe((must("beat", lane="answers"),)))
+        oracle.observe("a", Say("beat"))
+        oracle.quiesce(patience_s=5.0)
+        assert len(oracle.frontier) == 1
+
+
+def test_one_of_several_may_suffice_for_now() -> None:
+    """Once one is said the others may wait; each may be said, and none twice."""
+    oracle = owing(*(must(text, lane=text, suffices=True) for text in "123"))
+    assert not oracle.settled
+    oracle.observe("a", Say("2"))
+    assert oracle.settled
+    assert accepts(oracle, "1")
+    assert not accepts(oracle, "2")
+
+
 @pytest.mark.parametrize("said", ["yes", "no"])
 def test_an_alternative_conforms_as_well(said: str) -> None:
     oracle = Oracle(Toy())
@@ -465,3 +512,112 @@ def test_what_a_role_obeyed_is_counted() -> None:
     oracle.observe("a", Say(""))
     assert oracle.exercised["T-GET"] >= 1
     assert oracle.exercised["T-SAY"] == 1
+
+
+# -- time --------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Arm:
+    """Makes the alarm say something at that time."""
+
+    at: float
+
+
+class Alarm(Machine[tuple[float, ...]]):
+    """A role with timers: it owes "ring" for each that is due, on channel `a`."""
+
+    def initial(self) -> tuple[float, ...]:
+        return ()
+
+    def deadline(self, state: tuple[float, ...]) -> float | None:
+        return min(state, default=None)
+
+    def receive(self, state: tuple[float, ...], channel: Any, event: Any) -> Step[tuple[float, ...]]:
+        if isinstance(event, Arm):
+            return Step((*state, event.at))
+        assert isinstance(event, Tick)
+        assert channel == CLOCK
+        rings = tuple(must("ring") for at in state if at <= event.at)
+        return Step(tuple(at for at in state if at > event.at), rings)
+
+
+def armed(*times: float) -> Oracle[tuple[float, ...]]:
+    oracle = Oracle(Alarm())
+    for at in times:
+        oracle.stimulus("a", Arm(at))
+    return oracle
+
+
+def test_a_timer_is_not_allowed_to_fire_early() -> None:
+    """What is due at five may not be said at four."""
+    oracle = armed(5.0)
+    oracle.tick(4.0)
+    with pytest.raises(NotAllowed):
+        oracle.observe("a", Say("ring"))
+
+
+def test_a_timer_that_is_due_may_fire_late_and_must_fire() -> None:
+    """At five it may ring; a target that has had its time and did not ring owes it."""
+    oracle = armed(5.0)
+    oracle.quiesce()
+    oracle.tick(5.0)
+    assert not oracle.settled
+    with pytest.raises(Overdue):
+        oracle.quiesce()
+    oracle.observe("a", Say("ring"))
+    assert oracle.settled
+
+
+def test_a_timer_that_an_unread_input_starts_fires_once_that_is_read() -> None:
+    """The input may be read late, and its time be over by then."""
+    oracle = armed()
+    oracle.tick(9.0)
+    oracle.stimulus("a", Arm(5.0))
+    oracle.observe("a", Say("ring"))
+    oracle.quiesce()
+
+
+def test_a_debt_that_is_due_later_is_outstanding_and_not_overdue() -> None:
+    """It may be paid at once, and is late only after its deadline."""
+    oracle = owing(must("pong", due=3.0))
+    oracle.tick(1.0)
+    assert [e.template for e in oracle.outstanding()] == [Say("pong")]
+    assert not oracle.overdue()
+    oracle.quiesce()
+    oracle.tick(3.0)
+    with pytest.raises(Overdue):
+        oracle.quiesce()
+
+
+def test_what_may_not_be_said_before_its_time_is_not_owed_before_it() -> None:
+    """Before its time it is not allowed, and nobody waits for it."""
+    oracle = owing(must("late", not_before=3.0, due=4.0))
+    oracle.tick(2.9)
+    assert oracle.settled
+    with pytest.raises(NotAllowed):
+        oracle.observe("a", Say("late"))
+    oracle.tick(3.0)
+    assert not oracle.settled
+    oracle.observe("a", Say("late"))
+    assert oracle.settled
+
+
+def test_the_player_rings_when_it_is_told_the_time() -> None:
+    """It says when it wants to know the time, and pays what is due by then."""
+    player = Player(Alarm(), entropy=bytes)
+    player.receive("a", Arm(5.0))
+    assert player.deadline == 5.0
+    assert player.tick(4.9).frames == ()
+    assert player.tick(5.0).frames == (("a", Say("ring")),)
+    assert player.deadline is None
+
+
+def test_the_player_waits_with_what_has_its_time() -> None:
+    """What may not be said yet waits, unless its channel is gone by then."""
+    player = Player(Toy(), entropy=bytes)
+    waiting = (must("late", not_before=3.0), must("gone", "b", not_before=3.0), must("now"))
+    assert player.receive("a", Owe(waiting)).frames == (("a", Say("now")),)
+    assert player.deadline == 3.0
+    player.receive("a", Owe(voids=frozenset({"b"})))
+    assert player.tick(3.5).frames == (("a", Say("late")),)

@@ -18,6 +18,7 @@ from harness.targets.server import ServerSpec
 from harness.targets.session import Reach, opened
 
 ROLE = "peerbus/broker"
+SHIMS_ROLE = "peerbus/codec"  # of the fakes that are shims
 Left = Callable[[], list[str]]
 Fake = Callable[..., Docker]
 
@@ -142,7 +143,7 @@ async def test_a_shim_that_floods_is_stopped(fake: Fake, left: Left) -> None:
     """More than anyone can read: the container is killed, the harness stays small."""
     reach = fake("sends_a_gibibyte")
     async with opened(reach.session()) as session:
-        instance = await session.start(ROLE, {})
+        instance = await session.start(SHIMS_ROLE, {})
         with pytest.raises(ShimBroken, match="a line of more than"):
             await instance.do("anything")
     await reach.close()
@@ -152,7 +153,7 @@ async def test_a_shim_that_floods_is_stopped(fake: Fake, left: Left) -> None:
 async def test_a_container_that_dies_says_how(fake: Fake) -> None:
     """Its exit code and its last words."""
     async with opened(fake("crashes_at_the_third_request").session()) as session:
-        instance = await session.start(ROLE, {})
+        instance = await session.start(SHIMS_ROLE, {})
         with pytest.raises(TargetCrashed, match="the target ended: signal SIGABRT"):
             await instance.do("anything")
 

@@ -13,7 +13,7 @@ from http.client import HTTPConnection, HTTPException
 
 import pytest
 
-from harness.run import ROOT
+from harness.places import ROOT
 from harness.targets import Target
 from harness.targets.ports import free_port
 

@@ -11,6 +11,7 @@ import pytest
 
 from harness.targets.docker import Image
 from harness.targets.engine import Engine, is_gone, owner
+from selftests.interrupts import interruptible
 
 Left = Callable[[], list[str]]
 
@@ -34,9 +35,7 @@ asyncio.run(main())
 
 def run_until(number: signal.Signals) -> str:
     """A harness with a container, a network and a volume, ended by a signal; says the id of its run."""
-    # A runner in the background ignores SIGINT, and so would its children.
-    command = ["env", "--default-signal=INT", sys.executable, "-c", HARNESS]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+    with interruptible([sys.executable, "-c", HARNESS], stdout=subprocess.PIPE) as process:
         assert process.stdout
         run = process.stdout.readline().strip()
         process.send_signal(number)

@@ -38,7 +38,7 @@ async def test_a_session_and_its_target_leave_nothing(fake: Fake, left: Left) ->
     """The container goes with the session, the volume with the target."""
     reach = fake("honest_shim")
     async with opened(reach.session()) as session:
-        await session.start(ROLE, {"state_dir": "a"})
+        await session.start("peerbus/codec", {"state_dir": "a"})
         assert len(left()) == 2
     await reach.close()
     assert left() == []
@@ -106,6 +106,24 @@ async def test_a_plain_server_is_ready_when_it_listens_and_not_when_its_port_is_
         instance = await session.start(ROLE, {"state_dir": "s"})
         assert await lives(instance.address) == b"x"
         assert "about to listen" in session.evidence()
+    await reach.close()
+    assert left() == []
+
+
+async def test_a_plain_server_may_have_several_ports(shelf: Image, left: Left) -> None:
+    """Each is published under its own number, ready when all listen; what it prints first is told."""
+    command = ["python3", "/fakes/two_ports.py", "{push_port}", "{receive_port}"]
+    address = {name: f"127.0.0.1:{{{name}_port}}" for name in ("push", "receive")}
+    spec = ServerSpec("trueseal/relay", command, address, "key (?P<public_key>[0-9a-f]+)")
+    reach = Docker(shelf, servers=[spec], identity=("plain", "1"))
+    async with opened(reach.session()) as session:
+        instance = await session.start("trueseal/relay", {})
+        assert {name: await lives(instance.addresses[name]) for name in address} == {
+            "push": b"push",
+            "receive": b"receive",
+        }
+        assert instance.details["public_key"] == "0123"
+        assert list(instance.details["insides"]) == list(address)
     await reach.close()
     assert left() == []
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.run import ROOT
+from harness.places import ROOT
 from spark_reports.synthetic import History, Plan
 
 BUILD_S, REPORT_S = 600, 300

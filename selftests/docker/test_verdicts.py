@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from harness.results import CaseResult, decode
-from harness.run import ROOT
+from harness.judging.result import CaseResult, decode
+from harness.places import ROOT
 from harness.targets import Target
 
 DURABILITY = ("peerbus/broker/durability",)

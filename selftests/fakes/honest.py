@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 Message = dict[str, Any]
+ROLE = "peerbus/codec"
 
 
 def requests() -> Iterator[Message]:
@@ -18,7 +19,10 @@ def say(**message: Any) -> None:
 
 
 def answer(request: Message) -> None:
-    hello = {"name": "fake", "protocol": 1, "roles": {"peerbus/broker": []}}
+    hello = {"name": "fake", "protocol": 1, "roles": {ROLE: []}}
+    if request["verb"] == "start" and request["role"] != ROLE:
+        say(id=request["id"], unsupported=request["role"])
+        return
     say(id=request["id"], result=hello if request["verb"] == "hello" else {})
 
 

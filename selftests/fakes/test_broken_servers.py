@@ -52,7 +52,7 @@ async def test_a_server_that_is_never_ready_times_out(
 
 
 async def test_a_log_line_can_say_that_a_server_is_ready(server: Start, left: Callable[[], list[str]]) -> None:
-    """The pattern is sought in whole lines, however they arrive; no port needs to be open."""
+    """The pattern is sought in what has come so far, however it arrives; no port needs to be open."""
     session = server("server_says_ready", "^not ready yet\nready to serve$")
     instance = await session.start(ROLE, {})
     assert instance.address.endswith(f":{instance.details['port']}")

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import subprocess
+import sys
 import tracemalloc
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -11,9 +13,10 @@ import pytest
 
 from harness.errors import ShimBroken, TargetCrashed, TargetError, TargetTimeout
 from harness.targets.process import ProcessSession
+from selftests.fakes.conftest import SHELF
 
 Fake = Callable[[str], ProcessSession]
-ROLE = "peerbus/broker"
+ROLE = "peerbus/codec"
 SOON = 0.3
 MIB = 2**20
 
@@ -26,6 +29,7 @@ class Fault:
     words: str
     hello_s: float = 20.0  # generous where the fault is not silence: a loaded machine is not a broken shim
     answer_s: float = 20.0
+    grace_s: float = SOON  # for its exit code behind the end of its pipes: what it left is swept in between
 
 
 FAULTS = {
@@ -41,9 +45,11 @@ FAULTS = {
     "floods_garbage": Fault(ShimBroken, "no shim message on stdout: b'all work and no play'"),
     "prints_a_garbage_line": Fault(ShimBroken, "no shim message on stdout: b'listening on port 1234'"),
     "closes_stdout": Fault(TargetCrashed, "it closed its stdout"),
+    "closes_stdin": Fault(TargetCrashed, "it closed its stdin"),
     "answers_another_id": Fault(ShimBroken, "an answer to request 999"),
     "answers_twice": Fault(ShimBroken, "which does not wait"),
     "answers_two_ways": Fault(ShimBroken, "no shim message"),
+    "answers_deep": Fault(ShimBroken, "no shim message"),
     "answers_nothing": Fault(ShimBroken, "no shim message"),
     "sends_a_gibibyte": Fault(ShimBroken, "a line of more than 16777216 bytes"),
     "speaks_protocol_2": Fault(ShimBroken, "it speaks shim protocol 2, this harness speaks 1"),
@@ -52,13 +58,14 @@ FAULTS = {
     "says_half_a_line": Fault(TargetTimeout, "it began a line and did not end it", answer_s=SOON),
     "dies_in_a_line": Fault(ShimBroken, "it ended in the middle of a line (exit code 0)"),
     "leaves_a_child": Fault(TargetCrashed, "exit code 3"),
+    "leaves_fifty": Fault(TargetCrashed, "exit code 3", grace_s=20.0),
     "leaves_a_daemon": Fault(TargetCrashed, "exit code 3"),
 }
 
 
 async def converse(session: ProcessSession, fault: Fault) -> None:
     """Hello, start, and operations until the fault shows."""
-    session.answer_s, session.grace_s = fault.hello_s, SOON
+    session.answer_s, session.grace_s = fault.hello_s, fault.grace_s
     await session.open()
     instance = await session.start(ROLE, {})
     session.answer_s = fault.answer_s
@@ -136,6 +143,25 @@ async def test_ignoring_every_end_does_not_help(fake: Fake, left: Callable[[], l
     session.grace_s = SOON
     await session.open()
     await session.close()
+    assert left() == []
+
+
+def test_a_killed_harness_leaves_nothing_running(mark: str, left: Callable[[], list[str]]) -> None:
+    """The kernel lets go of the launcher's line, whoever ended us."""
+    code = f"""if True:
+        import asyncio
+        from harness.targets.process import ProcessSession
+        async def main():
+            session = ProcessSession([{sys.executable!r}, {str(SHELF / "ignores_every_end.py")!r}, {mark!r}])
+            await session.open()
+            print("open", flush=True)
+            await asyncio.sleep(60)
+        asyncio.run(main())
+    """
+    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE) as harness:
+        assert harness.stdout
+        assert harness.stdout.readline() == b"open\n"
+        harness.kill()
     assert left() == []
 
 

@@ -7,8 +7,7 @@ from collections.abc import Callable, Iterable
 import msgspec
 import pytest
 
-from harness.record import Subscriber
-from harness.results import (
+from harness.judging.result import (
     CaseResult,
     Event,
     Expected,
@@ -19,6 +18,7 @@ from harness.results import (
     TimelineEntry,
     Verdict,
 )
+from harness.running.recorder import Subscriber
 
 HOSTILE = "[red]bold[/] \x1b[31m\x07\x00 ]]>&<x> \u202eabc \ufffe é\nline"
 """Markup, an escape sequence, a bell, NUL, XML, a bidi override, a noncharacter, a letter, a line."""

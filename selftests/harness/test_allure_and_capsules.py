@@ -11,9 +11,10 @@ import msgspec
 import pytest
 
 from harness.errors import Unavailable, UsageError
-from harness.results import BAD, CaseResult, Event, Verdict
-from harness.subscribers import Allure, Capsules
-from harness.subscribers.capsules import Capsule, load, slug
+from harness.judging.capsule import Capsule, load, slug
+from harness.judging.result import BAD, CaseResult, Event, Verdict
+from harness.subscribers import Capsules
+from harness.subscribers.allure import Allure
 
 Tell = Callable[..., None]
 

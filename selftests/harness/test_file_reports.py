@@ -12,9 +12,9 @@ from typing import Any
 import msgspec
 import pytest
 
+from harness.catalogue.requirements import every_requirement
 from harness.errors import UsageError
-from harness.requirements import every_requirement
-from harness.results import CaseResult, Event, Verdict
+from harness.judging.result import CaseResult, Event, Verdict
 from harness.subscribers import JsonSummary, JUnit, Sarif
 from harness.subscribers.file import FileReport
 

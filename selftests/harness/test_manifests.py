@@ -33,6 +33,7 @@ WRONG = {
     "no address": ("name = 'x'\n[run]\nkind = 'remote'", "no address"),
     "no factory": ("name = 'x'\n[run]\nkind = 'python'", "no factory"),
     "wrong factory": ("name = 'x'\n[run]\nkind = 'python'\nfactory = 'json:nothing'", "cannot be loaded"),
+    "no such port": (GOOD + "ports = ['push']", "peerbus/broker has no port for {port}: use {push_port}"),
     "wrong pattern": (GOOD + "ready_log = '('", "is not a pattern"),
     "no reason": (GOOD + "[[known_failing]]\ncases = ['a']\nreason = ' '", "have no reason: write one"),
     "no reason at all": (GOOD + "[[known_flaky]]\ncases = ['a']", "missing required field `reason`"),

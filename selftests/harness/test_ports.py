@@ -6,6 +6,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack
+from pathlib import Path
 
 import pytest
 
@@ -56,3 +57,10 @@ def test_a_promise_ends_with_its_block(monkeypatch: pytest.MonkeyPatch) -> None:
     for _ in range(2):
         with ports.reserved_port() as port:
             assert port == 40001
+
+
+def test_no_port_is_one_that_a_system_hands_out() -> None:
+    """Somebody who asks for any port must not be given one that was promised to a server."""
+    handed_out = Path("/proc/sys/net/ipv4/ip_local_port_range")
+    lowest = int(handed_out.read_text().split()[0]) if handed_out.exists() else 49_152
+    assert all(1024 < ports.free_port() < lowest for _ in range(50))

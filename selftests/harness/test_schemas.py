@@ -12,8 +12,8 @@ import pytest
 from jsonschema import Draft202012Validator
 
 import harness.shim
-from harness import results
-from harness.results import Event, encode
+from harness.judging import result as results
+from harness.judging.result import Event, encode
 from harness.shim import schema
 from harness.shim.messages import Request, decode_reply, decode_request, encoder, request_line
 

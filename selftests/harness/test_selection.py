@@ -7,10 +7,10 @@ from collections.abc import Callable
 import msgspec
 import pytest
 
-from harness.cases import selected, selects
+from harness.catalogue.cases import selected, selects
 from harness.errors import NothingSelected
-from harness.record import Recorder
-from harness.results import CaseResult, Event, Expected, Footer, TargetInfo, Verdict
+from harness.judging.result import CaseResult, Event, Expected, Footer, TargetInfo, Verdict
+from harness.running.recorder import Recorder
 from harness.shim import Shim
 from harness.targets import Target
 from harness.targets.inprocess import InProcess
@@ -51,7 +51,8 @@ def test_no_selector_selects_everything() -> None:
     assert selected([], CASE)
     assert selected(["frog", "peerbus"], CASE)
     assert not selected(["frog"], CASE)
-    assert "no case matches frog, sbp for this target" in str(NothingSelected(["frog", "sbp"]))
+    assert "no case matches frog, sbp for this target: " in str(NothingSelected(["frog", "sbp"]))
+    assert "this target, which offers sbp/codec: " in str(NothingSelected(["sbp/peer"], ["sbp/codec"]))
 
 
 @pytest.fixture
@@ -132,3 +133,26 @@ def test_every_subscriber_hears_every_event(results: list[CaseResult]) -> None:
     recorder.finish()
     assert [type(event).__name__ for event in heard[0]] == ["Header", "CaseResult", "Footer"]
     assert heard[0] == heard[1]
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "unseen"),
+    [
+        ([], []),
+        ([Verdict.PASS, Verdict.PASS], ["issue 14"]),
+        ([Verdict.PASS, Verdict.FAIL], []),
+        ([Verdict.WARN], ["issue 14"]),
+    ],
+    ids=["did not run", "passed", "seen", "warned"],
+)
+def test_a_known_race_is_seen_sometimes(verdicts: list[Verdict], unseen: list[str], results: list[CaseResult]) -> None:
+    """Any of its cases may pass; when all do, somebody mended it, and the run says so."""
+    target = Target(TargetInfo("racy"), InProcess(Shim), known_races=[KnownCases(["peerbus/*"], "issue 14")])
+    recorder = Recorder("check", [], [], 0)
+    recorder.start(len(verdicts))
+    for verdict in verdicts:
+        expected, _ = target.expected(results[0].case)
+        recorder.result(msgspec.structs.replace(results[0], verdict=verdict, expected=expected))
+    assert recorder.unseen(target) == unseen
+    if verdicts:
+        assert recorder.finish(unseen=recorder.unseen(target)) == bool(unseen)

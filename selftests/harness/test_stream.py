@@ -10,14 +10,17 @@ from pathlib import Path
 import pytest
 
 from harness.errors import Unavailable
-from harness.results import CaseResult, Event, decode, encode
-from harness.stream import EVENTS, StreamWriter, new_run_id, read_run
+from harness.judging.result import CaseResult, Event, decode, encode
+from harness.running import plugin
+from harness.running.check import check_target
+from harness.running.plan import Plan
+from harness.running.stream import EVENTS, StreamWriter, new_run_id, read_run
 
 WRITER = """
 import sys
 from pathlib import Path
-from harness.results import CaseResult, Header, Verdict
-from harness.stream import StreamWriter
+from harness.judging.result import CaseResult, Header, Verdict
+from harness.running.stream import StreamWriter
 
 writer = StreamWriter(Path(sys.argv[1]))
 writer(Header("r1", "now", "check", 0, [], ["peerbus"]))
@@ -91,7 +94,7 @@ def test_a_killed_writer_leaves_what_it_had_written(tmp_path: Path) -> None:
 
 def test_a_run_is_not_written_over(tmp_path: Path, stream: Path) -> None:
     """Evidence of an earlier run stays."""
-    with pytest.raises(FileExistsError):
+    with pytest.raises(Unavailable, match="File exists"):
         StreamWriter(stream.parent)
 
 
@@ -113,3 +116,11 @@ def test_lines_of_another_schema_are_counted_not_fatal(stream: Path) -> None:
 def test_run_ids_are_their_own() -> None:
     """Two runs in one second do not meet."""
     assert len({new_run_id() for _ in range(100)}) == 100
+
+
+def test_results_of_one_process_are_written_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They are packed to travel between processes alone; here each goes to the recorder as it is."""
+    monkeypatch.setattr(plugin, "encode", lambda result: pytest.fail("packed for nobody"))
+    checked = check_target(Plan(select=["bccn/codec/addressing"], workers=1), tmp_path, [])
+    assert checked.exit_code == 0
+    assert read_run(checked.folder).cases == checked.results != []

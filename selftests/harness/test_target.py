@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 
 from harness.errors import TargetCrashed, TargetUnsupported
-from harness.results import TargetInfo
+from harness.judging.result import TargetInfo
 from harness.shim import Emit, Hello, Shim
 from harness.targets import Target
+from harness.targets.child import KEPT_LINES, Kept
 from harness.targets.inprocess import InProcess
 from harness.targets.target import MOST_CRASHES
 
@@ -90,6 +91,31 @@ async def test_a_role_or_capability_that_is_not_declared_is_unsupported(counted:
         await counted.instance("frog/server", {})
 
 
+@pytest.mark.parametrize(
+    ("told", "addresses"),
+    [
+        ({"address": "ws://h:1"}, {"": "ws://h:1"}),
+        ({"addresses": {"push": "h:1", "receive": "h:2"}}, {"push": "h:1", "receive": "h:2"}),
+        ({"address": 5, "addresses": {"push": None}}, {}),
+        ({"addresses": ["h:1"]}, {}),
+        ({}, {}),
+    ],
+)
+async def test_a_start_tells_one_address_or_several_by_name(
+    counted: Target, told: dict[str, Any], addresses: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is no text is not told; nobody minds until a case asks for it."""
+
+    async def start(self: Counted, *_: object) -> dict[str, Any]:
+        return told
+
+    monkeypatch.setattr(Counted, "start", start)
+    instance = await counted.instance(ROLE, {})
+    assert instance.addresses == addresses
+    with pytest.raises(TargetCrashed, match="started peerbus/broker but did not say its other address"):
+        _ = instance.addresses["other"]
+
+
 async def test_folders_go_with_their_target(counted: Target) -> None:
     """Nothing is left on disk."""
     folders = [counted.new_folder("x"), counted.new_folder("x")]
@@ -97,3 +123,15 @@ async def test_folders_go_with_their_target(counted: Target) -> None:
     assert all(folder.is_dir() for folder in folders)
     await counted.close()
     assert not any(folder.exists() for folder in folders)
+
+
+def test_what_was_printed_before_a_case_is_not_its_evidence() -> None:
+    """A stack trace of an earlier case explains nothing here; what is cut off at the front changes nothing."""
+    printed = Kept()
+    printed.add(b"of the case before\nand more of it\n")
+    before = printed.count
+    assert printed.text(before) == ""
+    printed.add(b"of this case\nbegun")
+    assert printed.text(before) == "of this case\nbegun"
+    printed.add(b"\n" + b"x\n" * (KEPT_LINES + 5))
+    assert printed.text(before).splitlines() == ["x"] * KEPT_LINES

@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 import io
+import itertools
+import re
 from collections.abc import Callable
 
 import msgspec
 import pytest
 from rich.console import Console
 
-from harness.record import Subscriber
-from harness.results import CaseResult, Event, Footer, Header, Verdict
+from harness.judging.result import CaseResult, Event, Failure, Footer, Header, Verdict
+from harness.running.recorder import Subscriber
 from harness.subscribers import Terminal
-from harness.subscribers.terminal import PLAIN_EVERY, WHOLE_PER_CLAUSE
+from harness.subscribers.terminal import PLAIN_EVERY_S
 
 Tell = Callable[..., None]
 
 
-def shown(tell: Tell, *chosen: Event, live: bool = False) -> str:
+def shown(tell: Tell, *chosen: Event, live: bool = False, verbose: bool = False) -> str:
     out = io.StringIO()
-    terminal: Subscriber = Terminal(Console(file=out, width=100, force_terminal=live), live=live)
+    terminal: Subscriber = Terminal(Console(file=out, width=100, force_terminal=live), live, verbose)
     tell(terminal, chosen)
     return out.getvalue()
 
@@ -29,15 +31,17 @@ def replaced(events: list[Event], *results: CaseResult, **footer: object) -> lis
 
 
 def test_a_failure_is_shown_with_all_its_evidence(tell: Tell) -> None:
-    """Clause, reading, case, expected, observed, the end of the timeline and the replay line, in that order."""
+    """Clause, reading, a sentence, case, expected, observed, the part of the timeline and the replay line, in that order."""
     text = shown(tell)
     block = text[text.index("PB-2\n") :]
     parts = [
         "our reading",
-        "fail  peerbus/broker/order/fails",
+        "fail  what came is not what the clause asks for",
+        "case      peerbus/broker/order/fails",
         "expected  a",
         "observed  b",
-        "... 10 earlier entries",
+        "harness -> target  frame  say 0",
+        "... 28 more like this",
         "harness -> target  frame  say 29",
         "replay    ./touchstone replay runs/r1/capsules/fail.json",
     ]
@@ -73,6 +77,15 @@ def test_what_is_not_as_expected_is_said_last(tell: Tell) -> None:
     )
 
 
+def test_who_sees_failures_for_the_first_time_is_told_where_to_go(tell: Tell) -> None:
+    """How many faults it most likely is, what a clause asks for, and how to try again; our own errors are not among them."""
+    (line,) = (line for line in shown(tell).splitlines() if line.startswith("most likely"))
+    assert line == (
+        "most likely 4 faults: `./touchstone explain PB-1` says what is asked for, "
+        "`./touchstone replay --last-failed` tries again what failed"
+    )
+
+
 def test_a_known_failure_is_one_line_under_its_reason(tell: Tell) -> None:
     """It ran and failed as the manifest said: no timeline, but the written reason."""
     text = shown(tell)
@@ -82,7 +95,7 @@ def test_a_known_failure_is_one_line_under_its_reason(tell: Tell) -> None:
 def test_a_warning_says_why_its_clause_is_contested(tell: Tell) -> None:
     """The note stands with the case."""
     text = shown(tell)
-    assert "note      contested: drafts differ" in text[text.index("warn  peerbus/codec/sign/warns") :]
+    assert "note      contested: drafts differ" in text[text.index("peerbus/codec/sign/warns") :]
 
 
 def test_a_clean_run_says_so(tell: Tell, events: list[Event], results: list[CaseResult]) -> None:
@@ -90,6 +103,18 @@ def test_a_clean_run_says_so(tell: Tell, events: list[Event], results: list[Case
     lines = shown(tell, *replaced(events, results[0], stale=[])).splitlines()
     assert lines[-2:] == ["1 cases in 2.5 s: 1 pass", "nothing surprising"]
     assert len(lines) == 4
+
+
+def test_a_run_that_was_interrupted_is_not_clean(tell: Tell, events: list[Event], results: list[CaseResult]) -> None:
+    *_, last = shown(tell, *replaced(events, results[0], interrupted=True, stale=[])).splitlines()
+    assert last == "interrupted: nothing surprising so far"
+
+
+def test_a_run_in_which_all_is_unsupported_has_tested_nothing(
+    tell: Tell, events: list[Event], results: list[CaseResult]
+) -> None:
+    *_, last = shown(tell, *replaced(events, results[5], stale=[])).splitlines()
+    assert last == "nothing was tested"
 
 
 @pytest.mark.parametrize("live", [True, False])
@@ -115,28 +140,61 @@ def test_a_live_run_shows_counts_and_gives_the_cursor_back(tell: Tell, events: l
 
 
 def test_ci_and_pipes_get_plain_lines(tell: Tell, monkeypatch: pytest.MonkeyPatch) -> None:
-    """No bar where nobody watches: one line per surprise as it comes."""
+    """No bar where nobody watches, and no colour in a pipe."""
     monkeypatch.setenv("CI", "1")
     out = io.StringIO()
     tell(Terminal(Console(file=out, width=100, force_terminal=True)))
     assert "\x1b[?25l" not in out.getvalue()
-    assert "fail: peerbus/broker/order/fails\n" in shown(tell)
+    assert "\x1b" not in shown(tell)
 
 
 def test_a_long_plain_run_shows_that_it_is_alive(tell: Tell, events: list[Event], results: list[CaseResult]) -> None:
-    """A line now and then, with the counts."""
-    text = shown(tell, events[0], *[results[0]] * (PLAIN_EVERY + 1), events[-1])
-    assert text.count(f"... {PLAIN_EVERY} cases: {PLAIN_EVERY} pass\n") == 1
+    """A line now and then, with the counts; none in a short one."""
+    out, seconds = io.StringIO(), itertools.count(step=PLAIN_EVERY_S / 4)
+    tell(
+        Terminal(Console(file=out, width=100), live=False, clock=lambda: next(seconds)), [events[0], *[results[0]] * 9]
+    )
+    assert out.getvalue().splitlines()[1:] == ["... 5 cases: 5 pass"]
+    assert "... " not in shown(tell, events[0], *[results[0]] * 1000, events[-1])
 
 
-def test_a_clause_that_is_broken_everywhere_does_not_fill_the_screen(
-    tell: Tell, events: list[Event], results: list[CaseResult]
-) -> None:
-    """Every case is named with its replay line; only the first few with their timeline."""
-    many = [msgspec.structs.replace(results[1], case=f"peerbus/broker/order/fails-{n}") for n in range(10)]
+def test_one_fault_in_many_cases_is_told_once(tell: Tell, events: list[Event], results: list[CaseResult]) -> None:
+    """With their number, the shortest of them and a line that lists the rest; -v prints each with its whole timeline."""
+    many = [
+        msgspec.structs.replace(
+            results[1],
+            case=f"peerbus/broker/order/fails[n={n}]",
+            failure=Failure("", "PB-2", "", f'{{"n": {2**53 + 2 * n + 1}}}', f'{{"n": {2**53 + 2 * n}}}'),
+            timeline=results[1].timeline[: 30 - n],
+        )
+        for n in range(20)
+    ]
     text = shown(tell, *replaced(events, *many))
-    assert text.count("say 29") == WHOLE_PER_CLAUSE
-    assert text.count("replay    ") == 10
+    assert (
+        "fail  what came is not what the clause asks for, in 20 cases\n    case      peerbus/broker/order/fails[n=19]"
+        in text
+    )
+    assert text.count("replay    ") == 1
+    (also,) = (line for line in text.splitlines() if line.startswith("    also      "))
+    assert also.startswith("    also      peerbus/broker/order/fails: n=0, n=1")
+    assert also.endswith(" and 7 more")
+    whole = shown(tell, *replaced(events, *many), verbose=True)
+    assert whole.count("replay    ") == 20
+    assert whole.count("say 5\n") == 20
+
+
+@pytest.mark.parametrize("live", [True, False])
+def test_what_differs_is_marked(live: bool, tell: Tell, events: list[Event], results: list[CaseResult]) -> None:
+    """Carets under it, of bytes under whole bytes; of a long text only what stands beside it."""
+    failure = Failure("", "PB-2", "", "00" * 40 + "a1ff" + "11" * 40, "00" * 40 + "a2ff" + "11" * 40)
+    text = shown(tell, *replaced(events, msgspec.structs.replace(results[1], failure=failure)), live=live)
+    lines = text[text.index("    expected") :].splitlines()
+    assert ("\x1b[1;7ma1\x1b[0m" in lines[0], "\x1b[1;7ma2\x1b[0m" in lines[1]) == (live, live)
+    plain = [re.sub(r"\x1b\[[0-9;]*m", "", line) for line in lines]
+    at = plain[2].index("^^")
+    assert [line[at : at + 2] for line in plain[:3]] == ["a1", "a2", "^^"]
+    assert plain[2].strip() == "^^"
+    assert all("..." in line for line in plain[:2])
 
 
 def test_a_run_without_a_plan_is_shown_too(tell: Tell, events: list[Event], results: list[CaseResult]) -> None:

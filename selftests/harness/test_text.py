@@ -7,7 +7,7 @@ import xml.etree.ElementTree as ET
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.results import TimelineEntry
+from harness.judging.result import TimelineEntry
 from harness.subscribers.text import printable, timeline
 
 

@@ -10,9 +10,11 @@ from typing import Any
 import jsonschema
 import pytest
 
-from harness import vectors
+from harness.catalogue import vectors
+from harness.catalogue.vectors import Provenance, Vector, VectorFile
 from harness.errors import UsageError
-from harness.vectors import Provenance, Vector, VectorFile
+from harness.judging.trial import Broken
+from harness.places import ROOT
 
 GOOD = Vector("a-name", ["PB-4-01"], "valid", input={"x_hex": "00ff"}, expected={"y_hex": ["41", "42"], "y_text": "AB"})
 
@@ -52,6 +54,36 @@ def test_names_are_unique_and_a_file_says_where_it_is() -> None:
     assert said == ["says it is peerbus/canonical", "has no provenance", "a-name: a name used twice"]
 
 
+def test_a_vector_is_for_targets_that_declare_what_it_needs() -> None:
+    """All of it; one that needs nothing is for everybody."""
+    needs: dict[str, list[str]] = {"none": [], "one": ["x"], "two": ["x", "y"]}
+    made = [Vector(name, ["PB-4-01"], "valid", needs=wanted) for name, wanted in needs.items()]
+    file = VectorFile("peerbus", "canonical", Provenance("by hand", "here"), [], made)
+    assert [vector.name for vector in file.within([])] == ["none"]
+    assert [vector.name for vector in file.within(["x", "z"])] == ["none", "one"]
+    assert [vector.name for vector in file.within(["y", "x"])] == ["none", "one", "two"]
+
+
+@pytest.mark.parametrize(
+    ("result", "expected", "refused", "contested"),
+    [
+        ("valid", {}, False, ""),
+        ("invalid", {}, True, ""),
+        ("acceptable", {}, False, "why"),
+        ("acceptable", {"refused": True}, True, "why"),
+    ],
+)
+def test_what_a_vector_expects_and_how_much_it_weighs(
+    result: Any, expected: dict[str, Any], refused: bool, contested: str
+) -> None:
+    """Another outcome breaks its first clause, and warns at most where it is acceptable."""
+    vector = Vector("a-name", ["PB-4-01", "PB-4-02"], result, comment="why", expected=expected)
+    broken = Broken.of(vector, "a", "b")
+    assert vector.refused is refused
+    assert (broken.clause, broken.contested) == ("PB-4-01", contested)
+    assert Broken.of(vector, "a", "b", "PB-4-03").clause == "PB-4-03"
+
+
 def test_every_bundled_file_is_sound_and_formatted() -> None:
     assert vectors.main(["--check"]) == 0
 
@@ -63,7 +95,7 @@ def test_every_bundled_file_fits_the_schema(name: str) -> None:
 
 
 def test_the_peerbus_files_are_what_their_derivation_says() -> None:
-    derived = runpy.run_path(str(vectors.VECTORS / "peerbus" / "derive.py"))
+    derived = runpy.run_path(str(ROOT / "derivations" / "peerbus.py"))
     for group in derived["FILES"]:
         assert (vectors.VECTORS / "peerbus" / f"{group}.json").read_text() == derived["text_of"](group)
 

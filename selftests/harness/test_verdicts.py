@@ -6,8 +6,8 @@ import os
 
 import pytest
 
-from harness import verdicts
-from harness.cases import CaseInfo
+from harness.catalogue.cases import CaseInfo
+from harness.catalogue.requirements import Requirement
 from harness.errors import (
     HarnessError,
     ShimBroken,
@@ -18,14 +18,15 @@ from harness.errors import (
     TargetUnsupported,
     Unavailable,
 )
-from harness.plugin import add
-from harness.requirements import Requirement
-from harness.results import TargetInfo, Verdict
+from harness.judging import verdict as verdicts
+from harness.judging.result import TargetInfo, Verdict, encode
+from harness.judging.trial import MOST_CROWDED, Broken, Otherwise, Trial, crowding
+from harness.judging.verdict import judge
+from harness.running.plugin import add
 from harness.shim import Shim
 from harness.targets import Target
 from harness.targets.inprocess import InProcess
-from harness.trial import MOST_CROWDED, Broken, Trial, crowding
-from harness.verdicts import judge
+from reference_impl.io.carrier import HungUp
 from selftests.harness.conftest import made
 
 CATALOGUE = {
@@ -47,6 +48,13 @@ def attempt() -> Trial:
     return Trial(CaseInfo("a/b/c/d", "a", "b", "c", ("MUST-1", "SHOULD-1")), target)
 
 
+def test_an_example_holds_no_addresses(attempt: Trial) -> None:
+    """They say nothing, and a failure seen again has others."""
+    error = Broken("MUST-1", "a", "b")
+    error.add_note("Falsifying example: case(peer=<Peer object at 0x7f00c0ffee00>, n=1)")
+    assert verdicts.result_of(attempt, error, "", 0).example == "Falsifying example: case(peer=<Peer object>, n=1)"
+
+
 @pytest.mark.parametrize(
     ("error", "verdict"),
     [
@@ -54,6 +62,7 @@ def attempt() -> Trial:
         (Broken("MUST-1", "a", "b"), Verdict.FAIL),
         (Broken("SHOULD-1", "a", "b"), Verdict.WARN),
         (Broken("MAY-1", "a", "b"), Verdict.WARN),
+        (Otherwise("MUST-1", "a", "b"), Verdict.INFO),
         (Broken("unheard-of", "a", "b"), Verdict.FAIL),
         (AssertionError("plain"), Verdict.FAIL),
         (TargetRefused("no"), Verdict.FAIL),
@@ -62,10 +71,12 @@ def attempt() -> Trial:
         (TargetCrashed("gone"), Verdict.CRASHED),
         (ShimBroken("garbage"), Verdict.CRASHED),
         (TargetTimeout("silence"), Verdict.TIMEOUT),
+        (HungUp(1006), Verdict.FAIL),
         (Unavailable("no such command"), Verdict.ERROR),
         (HarnessError("ours"), Verdict.ERROR),
         (KeyError("ours too"), Verdict.ERROR),
         (OSError("no more files"), Verdict.ERROR),
+        (ConnectionResetError("of a socket of ours"), Verdict.ERROR),
         (ExceptionGroup("several", [TargetCrashed("gone"), KeyError("x")]), Verdict.CRASHED),
     ],
     ids=repr,
@@ -136,3 +147,14 @@ def test_a_crowded_machine_is_given_more_time(load: float, factor: float, monkey
     monkeypatch.setattr(os, "cpu_count", lambda: 4)
     monkeypatch.setattr(os, "getloadavg", lambda: (load, 0.0, 0.0))
     assert crowding() == factor
+
+
+def test_evidence_of_any_kind_can_be_written_down(attempt: Trial) -> None:
+    """A codec's refusal is a kind of text: what it said is evidence, and nothing that ends the run."""
+
+    class Refusal(str):
+        pass
+
+    result = verdicts.result_of(attempt, Broken("MUST-1", Refusal("a"), Refusal("b")), "", 0.0)
+    assert result.failure is not None
+    assert b'"observed":"b"' in encode(result)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, get_args
@@ -11,7 +10,7 @@ import pytest
 from hypothesis import Phase, find, given, settings
 from hypothesis import strategies as st
 
-from reference_impl.core import Expectation, Level, Machine, NotAllowed, Oracle, Player
+from reference_impl.core import Player
 from reference_impl.peerbus import broker, client
 from reference_impl.peerbus.broker import BrokerMachine
 from reference_impl.peerbus.client import ClientMachine, Config
@@ -30,14 +29,10 @@ from reference_impl.peerbus.frames import (
     Register,
 )
 from reference_impl.peerbus.host import HOST, NETWORK, Consumed, PeersRequest, SendRequest, Start, Stop
+from selftests.machines import POLICIES, Impossible, Watched, assert_clauses_exist, assert_total, judged
 
 SECRET = b"0123456789abcdef0123456789abcdef"
 signing = Codec().signing
-POLICIES: dict[str, Callable[[Expectation], bool]] = {
-    "terse": lambda e: e.level is Level.MUST,
-    "polite": lambda e: e.level is not Level.MAY,
-    "eager": lambda e: True,
-}
 EXAMPLES = settings(max_examples=40)
 Script = list[tuple[Any, ...]]
 
@@ -85,20 +80,14 @@ IMPOSSIBLE_CLIENT = {
 
 
 @pytest.mark.parametrize(
-    ("table", "phases", "inputs", "impossible"),
-    [
-        (broker.TABLE, B, WIRE, IMPOSSIBLE_BROKER),
-        (client.TABLE, C, WIRE + HOST_INPUTS, IMPOSSIBLE_CLIENT),
-    ],
+    ("machine", "phases", "inputs", "impossible"),
+    [(BrokerMachine, B, WIRE, IMPOSSIBLE_BROKER), (ClientMachine, C, WIRE + HOST_INPUTS, IMPOSSIBLE_CLIENT)],
     ids=["broker", "client"],
 )
-def test_every_phase_knows_every_input(table: Any, phases: Any, inputs: Any, impossible: dict[str, set[Any]]) -> None:
-    """Each pair has a row or is listed as impossible, and none is both."""
-    product = set(itertools.product(phases, inputs))
-    listed = set().union(*impossible.values())
-    assert sum(map(len, impossible.values())) == len(listed), "a pair is impossible for one reason"
-    assert set(table) | listed == product
-    assert not set(table) & listed
+def test_every_phase_knows_every_input(machine: Any, phases: Any, inputs: Any, impossible: Impossible) -> None:
+    """By a row whose clauses exist, unless the pair cannot be."""
+    assert_total(machine, phases, inputs, impossible)
+    assert_clauses_exist(machine, "peerbus")
 
 
 @pytest.mark.parametrize("kind", WIRE)
@@ -129,55 +118,6 @@ def test_every_row_of_the_client_can_be_taken(phase: client.Phase, kind: type) -
 
 
 # -- closure -----------------------------------------------------------------------------------------------------------
-
-
-class Watched:
-    """A player and the oracle beside it. What the player says is heard `lag` inputs later, in order."""
-
-    def __init__(self, machine: Machine[Any], policy: str, lag: int) -> None:
-        self.machine, self.lag = machine, lag
-        self._entropy = itertools.count(1)
-        self.player = Player(machine, entropy=self.bytes, volunteers=POLICIES[policy])
-        self.oracle = Oracle(machine)
-        self.transcript: list[tuple[str, Any, Any]] = []
-        self._unheard: list[list[tuple[Any, Any]]] = []
-
-    def bytes(self, count: int) -> bytes:
-        return next(self._entropy).to_bytes(count, "big")
-
-    def tell(self, channel: Any, event: Any) -> None:
-        self.transcript.append(("stimulus", channel, event))
-        self.oracle.stimulus(channel, event)
-        self._unheard.append(list(self.player.receive(channel, event).frames))
-        self.hear(self.lag)
-
-    def hear(self, keep: int = 0) -> None:
-        while len(self._unheard) > keep:
-            for channel, frame in self._unheard.pop(0):
-                self.transcript.append(("observe", channel, frame))
-                self.oracle.observe(channel, frame)
-
-    def crash(self) -> None:
-        self.hear()
-        self.transcript.append(("crash", None, None))
-        self.oracle.crash()
-        self.player.state = self.machine.crash(self.player.state)
-
-    def settle(self) -> None:
-        self.hear()
-        self.oracle.quiesce()
-
-
-def judged(machine: Machine[Any], transcript: list[tuple[str, Any, Any]]) -> tuple[str, Any]:
-    """The verdict on a stored transcript."""
-    oracle = Oracle(machine)
-    try:
-        for verb, *what in transcript:
-            getattr(oracle, verb)(*(what if verb != "crash" else ()))
-        oracle.quiesce()
-    except NotAllowed as violation:
-        return violation.clause, str(violation)
-    return "", oracle.frontier
 
 
 names = st.sampled_from(["a", "b", "c"])

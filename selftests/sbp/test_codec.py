@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from harness.vectors import Vector, load
+from harness.catalogue.vectors import Vector, load
 from reference_impl.sbp.codec import Codec, Unencodable
 from reference_impl.sbp.frames import (
     Ack,

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Callable
 from typing import Any, get_args
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reference_impl.core import Expectation, Level, NotAllowed, Oracle, Player
+from reference_impl.core import NotAllowed
 from reference_impl.sbp.frames import (
     Ack,
     BadFlags,
@@ -33,12 +31,8 @@ from reference_impl.sbp.frames import (
     UnknownOp,
 )
 from reference_impl.sbp.peer import HOST, TABLE, WIRE, Config, PeerMachine, Phase
+from selftests.machines import POLICIES, Watched, assert_clauses_exist, assert_total, judged
 
-POLICIES: dict[str, Callable[[Expectation], bool]] = {
-    "terse": lambda debt: debt.level is Level.MUST,
-    "polite": lambda debt: debt.level is not Level.MAY,
-    "eager": lambda debt: True,
-}
 FROM_HOST = (Send, SendPing, SendClose)
 INPUTS = (*get_args(Input), *FROM_HOST)
 IMPOSSIBLE = {
@@ -69,55 +63,23 @@ SAMPLES: dict[type, Any] = {
 
 
 def test_every_phase_knows_every_input() -> None:
-    """Each pair has a row or is listed as impossible, and none is both."""
-    listed = set().union(*IMPOSSIBLE.values())
-    assert set(TABLE) | listed == set(itertools.product(Phase, INPUTS))
-    assert not set(TABLE) & listed
+    """By a row whose clauses exist, unless the pair cannot be."""
+    assert_total(PeerMachine, Phase, INPUTS, IMPOSSIBLE)
+    assert_clauses_exist(PeerMachine, "sbp")
 
 
-class Watched:
-    """A player and the oracle beside it. What the player says is heard `lag` inputs later, in order."""
+class WatchedPeer(Watched):
+    """A peer of whom only what can happen is asked."""
 
     def __init__(self, policy: str, lag: int, receipt: bool = False) -> None:
-        machine = PeerMachine(Config("me", receipt=receipt))
-        self._entropy = itertools.count(1)
-        self.player = Player(machine, entropy=self.bytes, volunteers=POLICIES[policy])
-        self.oracle, self.lag = Oracle(machine), lag
-        self.transcript: list[tuple[str, Any, Any]] = []
-        self._unheard: list[tuple[tuple[Any, Any], ...]] = []
+        super().__init__(PeerMachine(Config("me", receipt=receipt)), policy, lag)
 
     def bytes(self, count: int) -> bytes:
         return (next(self._entropy) + 2**64).to_bytes(count, "big")
 
-    def tell(self, event: Any) -> None:
-        channel = HOST if isinstance(event, FROM_HOST) else WIRE
-        if (self.player.state.phase, type(event)) not in TABLE:
-            return
-        self.transcript.append(("stimulus", channel, event))
-        self.oracle.stimulus(channel, event)
-        self._unheard.append(self.player.receive(channel, event).frames)
-        self.hear(self.lag)
-
-    def hear(self, keep: int = 0) -> None:
-        while len(self._unheard) > keep:
-            for channel, frame in self._unheard.pop(0):
-                self.transcript.append(("observe", channel, frame))
-                self.oracle.observe(channel, frame)
-
-    def settle(self) -> None:
-        self.hear()
-        self.oracle.quiesce()
-
-
-def judged(transcript: list[tuple[str, Any, Any]]) -> tuple[str, str]:
-    """The verdict on a stored transcript."""
-    oracle = Oracle(PeerMachine(Config("me")))
-    try:
-        for verb, channel, what in transcript:
-            getattr(oracle, verb)(channel, what)
-    except NotAllowed as violation:
-        return violation.clause, str(violation)
-    return "", ""
+    def perform(self, event: Any) -> None:
+        if (self.player.state.phase, type(event)) in TABLE:
+            self.tell(HOST if isinstance(event, FROM_HOST) else WIRE, event)
 
 
 odd = st.sampled_from(
@@ -144,23 +106,25 @@ greeted = scripts.map(lambda events: [Opened(), Handshake(ID, "them"), *events[1
 @given(script=st.one_of(scripts, greeted))
 def test_the_oracle_accepts_the_reference(policy: str, lag: int, receipt: bool, script: list[Any]) -> None:
     """Whatever comes, however talkative the peer is."""
-    watched = Watched(policy, lag, receipt)
+    watched = WatchedPeer(policy, lag, receipt)
     for event in script:
-        watched.tell(event)
+        watched.perform(event)
     watched.settle()
 
 
 @given(script=greeted)
 def test_a_transcript_has_one_verdict(script: list[Any]) -> None:
     """The same inputs make the same frames, and a false frame is found wherever it stands."""
-    once, again = Watched("polite", 0), Watched("polite", 0)
+    once, again = WatchedPeer("polite", 0), WatchedPeer("polite", 0)
     for watched in (once, again):
         for event in script:
-            watched.tell(event)
+            watched.perform(event)
     assert once.transcript == again.transcript
-    assert judged(once.transcript) == ("", "")
+    machine = PeerMachine(Config("me"))
+    assert judged(machine, once.transcript)[0] == ""
     false = [*once.transcript, ("observe", WIRE, Ack(b"z" * 16, ID))]
-    assert judged(false) == judged(false) != ("", "")
+    assert judged(machine, false) == judged(machine, false)
+    assert judged(machine, false)[0]
 
 
 @pytest.mark.parametrize(
@@ -175,10 +139,10 @@ def test_a_transcript_has_one_verdict(script: list[Any]) -> None:
 )
 def test_what_is_not_allowed_is_found(said: Any, heard: Any) -> None:
     """The wrong code, the wrong code again, an Ack that nobody asked for, a copied id."""
-    watched = Watched("polite", 0)
-    watched.tell(Opened())
+    watched = WatchedPeer("polite", 0)
+    watched.perform(Opened())
     if not isinstance(said, Handshake):
-        watched.tell(Handshake(ID, "them"))
+        watched.perform(Handshake(ID, "them"))
     watched.oracle.stimulus(WIRE, said)
     with pytest.raises(NotAllowed):
         watched.oracle.observe(WIRE, heard)

@@ -8,10 +8,13 @@ from contextlib import asynccontextmanager
 
 import pytest
 
+from reference_impl.io.carrier import Carrier
+from reference_impl.io.loopback import Loopback
+from reference_impl.io.websocket import Listener, WebSocket, dial
 from reference_impl.sbp.codec import Unencodable
 from reference_impl.sbp.frames import Delivered, Ended, Established, HostEvent
 from reference_impl.sbp.peer import Config, PeerMachine
-from reference_impl.sbp.peer_io import Carrier, Listener, Loopback, Session, SessionOver, dial
+from reference_impl.sbp.peer_io import Session, SessionOver, settings
 
 WAIT_S = 5
 
@@ -24,7 +27,7 @@ class Host:
         self.events: asyncio.Queue[HostEvent] = asyncio.Queue()
         self.session: Session | None = None
 
-    def make(self, carrier: Carrier) -> Session:
+    def make(self, carrier: Carrier[str | bytes, bytes]) -> Session:
         self.session = Session(
             carrier, PeerMachine(self.config), on_event=lambda _, event: self.events.put_nowait(event)
         )
@@ -43,7 +46,7 @@ class Host:
 
 @asynccontextmanager
 async def over_loopback(left: Host, right: Host) -> AsyncIterator[None]:
-    one, other = Loopback.pair()
+    one, other = Loopback[str | bytes].pair()
     tasks = [asyncio.create_task(left.make(one).run()), asyncio.create_task(right.make(other).run())]
     yield
     await one.close()
@@ -52,11 +55,15 @@ async def over_loopback(left: Host, right: Host) -> AsyncIterator[None]:
 
 @asynccontextmanager
 async def over_websocket(left: Host, right: Host) -> AsyncIterator[None]:
-    listener = Listener(right.make, right.config.limit)
+    async def handle(carrier: WebSocket) -> None:
+        await right.make(carrier).run()
+
+    listener = Listener(handle, settings(right.config.limit))
     await listener.start()
-    session, task = await dial(f"ws://127.0.0.1:{listener.port}", left.make, left.config.limit)
+    carrier = await dial(f"ws://127.0.0.1:{listener.port}", settings(left.config.limit))
+    task = asyncio.create_task(left.make(carrier).run())
     yield
-    await session.carrier.close()
+    await carrier.close()
     await asyncio.wait_for(task, WAIT_S)
     await listener.stop()
 

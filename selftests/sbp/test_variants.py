@@ -12,9 +12,10 @@ from selftests.checks import conforming
 @pytest.mark.parametrize(
     ("variant", "select"),
     [
-        ("Terse", ["sbp/peer/product", "sbp/peer/machine", "sbp/peer/reject"]),
-        ("Eager", ["sbp/peer/product", "sbp/peer/machine", "sbp/peer/host", "sbp/peer/handshake"]),
+        ("Terse", ["sbp/peer/product", "sbp/peer/machine", "sbp/peer/reject", "sbp/peer/tours"]),
+        ("Eager", ["sbp/peer/product", "sbp/peer/machine", "sbp/peer/host", "sbp/peer/handshake", "sbp/peer/tours"]),
         ("Odd", ["sbp"]),
+        ("Strict", ["sbp"]),
         ("CodecOnly", ["sbp"]),
     ],
 )

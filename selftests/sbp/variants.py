@@ -13,8 +13,8 @@ from typing import Any
 from harness.shim import Emit
 from harness.shim.roles import RoleShim
 from reference_impl.core import Channel, Expectation, Level, Player
-from reference_impl.sbp.codec import Codec, Rejected
-from reference_impl.sbp.frames import Frame, Handshake, Kind, Malformed, Message, Opened
+from reference_impl.sbp.codec import Codec, Rejected, Unencodable
+from reference_impl.sbp.frames import Ack, Frame, Handshake, Hangup, Malformed, Message, Opened
 from reference_impl.sbp.peer import WIRE, Config, PeerMachine, PeerStep, State
 from reference_impl.sbp.peer_io import Session
 from targets.reference.sbp import CodecRole, PeerRole
@@ -70,23 +70,14 @@ class Stamping(Codec):
         return super().encode(frame if frame.ts is not None else replace(frame, ts=1_700_000_000_123))
 
 
-class LazyQueue(asyncio.Queue[Any]):
-    """Lets Acks wait; those that come behind the end are lost."""
-
-    def put_nowait(self, item: Any) -> None:
-        put = super().put_nowait
-        if isinstance(item, bytes) and item[0] == Kind.ACK:
-            asyncio.get_running_loop().call_later(0.01, put, item)
-        else:
-            put(item)
-
-
 class LazySession(Session):
-    """Acknowledges when it has time, and stamps its Messages itself."""
+    """Acknowledges when it has time, and stamps its Messages itself; Acks that come behind the end are lost."""
 
-    def __init__(self, *given: Any, **more: Any) -> None:
-        super().__init__(*given, **more)
-        self._outgoing = LazyQueue()
+    def put(self, frame: Frame | Hangup) -> None:
+        if isinstance(frame, Ack):
+            asyncio.get_running_loop().call_later(0.01, super().put, frame)
+        else:
+            super().put(frame)
 
     def send(self, subject: str, data: bytes = b"", ts: int | None = None) -> bytes:
         return super().send(subject, data, int(time.time() * 1000))
@@ -111,6 +102,20 @@ class OddCodec(Codec):
         if "\0" in (got := super().message(id, ts, body)).subject:
             raise Rejected(Malformed("a NUL in the subject", id))
         return got
+
+
+class Namespaced(Codec):
+    """Takes and writes the subjects of one namespace only, which a profile may ask for (SBP-SES-14)."""
+
+    def message(self, id: bytes, ts: int | None, body: bytes) -> Message:
+        if not (got := super().message(id, ts, body)).subject.startswith("app/"):
+            raise Rejected(Malformed("a subject outside app/", id, fatal=False))
+        return got
+
+    def encode_subject(self, subject: str) -> bytes:
+        if not subject.startswith("app/"):
+            raise Unencodable("a subject outside app/")
+        return super().encode_subject(subject)
 
 
 class TersePeer(PeerRole):
@@ -141,6 +146,23 @@ class OddPeer(PeerRole):
         return await super().do_close(session, reason or "done")
 
 
+class NamespacedPeer(PeerRole):
+    """Shows its host on one side only, and has a name that nobody gave it."""
+
+    codec = Namespaced
+    capabilities = ("accept", "connect", "host-connect", "receipt", "limit", "hints")
+
+    async def start(self, config: dict[str, Any], emit: Emit) -> dict[str, Any]:
+        accepts = config["side"] == "accept"
+        named = config | ({"peer_id": "a-name-of-my-own"} if config["peer_id"] else {})
+        said = await super().start(named, (lambda event, data: None) if accepts else emit)
+        return said | ({"peer_id": named["peer_id"]} if config["peer_id"] else {})
+
+
+class NamespacedCodecRole(CodecRole):
+    codec = Namespaced
+
+
 class OddCodecRole(CodecRole):
     codec = OddCodec
 
@@ -150,6 +172,13 @@ class Odd(RoleShim):
 
     def __init__(self) -> None:
         super().__init__("odd", "0", {"sbp/peer": OddPeer, "sbp/codec": OddCodecRole})
+
+
+class Strict(RoleShim):
+    """Keeps to namespaces, and tells little of itself."""
+
+    def __init__(self) -> None:
+        super().__init__("strict", "0", {"sbp/peer": NamespacedPeer, "sbp/codec": NamespacedCodecRole})
 
 
 class Terse(RoleShim):

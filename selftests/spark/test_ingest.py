@@ -8,13 +8,14 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from harness.results import encode
+from harness.judging.result import encode
 from spark_reports.batch import take_in
 from spark_reports.errors import Unavailable
 from spark_reports.files import Files
 from spark_reports.lake import Lake, live_runs
-from spark_reports.runs import COMPLETE, DUPLICATE, PARTIAL, REJECTED, Run
+from spark_reports.runs import COMPLETE, DUPLICATE, PARTIAL, REJECTED, Run, describe
 from spark_reports.schemas import EVENT
+from spark_reports.streams import StreamFile
 from spark_reports.synthetic import History, Plan, write_run
 
 PLAN = Plan(nights=2, protocols=("peerbus",), cases=8, repetitions=2, planted=1)
@@ -145,3 +146,9 @@ def test_a_path_without_runs_is_one_sentence(lake: Lake, tmp_path: Path) -> None
         take_in(lake, [str(tmp_path / "nowhere")])
     with pytest.raises(Unavailable, match="holds no run"):
         take_in(lake, [str(tmp_path)])
+
+
+def test_a_first_line_that_nobody_can_follow_is_no_header() -> None:
+    """Nesting without end is no JSON that anybody reads, and no reason to stop."""
+    run, _ = describe(StreamFile("deep", "ndjson", 1, 1), b"[" * 5_000, None)
+    assert run.reason == "its first line is not JSON"

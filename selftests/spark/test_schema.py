@@ -8,7 +8,7 @@ import msgspec
 import pytest
 from pyspark.sql import types as T
 
-from harness import results
+from harness.judging import result as results
 from spark_reports import schemas
 
 
@@ -24,7 +24,8 @@ def spark_type(annotation: object) -> T.DataType:
     if isinstance(annotation, type) and issubclass(annotation, msgspec.Struct):
         hints = typing.get_type_hints(annotation)
         return T.StructType([T.StructField(name, spark_type(hints[name])) for name in annotation.__struct_fields__])
-    return {int: T.LongType(), float: T.DoubleType()}.get(annotation, T.StringType())
+    plain = {bool: T.BooleanType(), int: T.LongType(), float: T.DoubleType()}
+    return plain.get(annotation, T.StringType())
 
 
 @pytest.mark.parametrize(

@@ -7,11 +7,14 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
+import msgspec
 import pytest
 from pyspark.sql import SparkSession
 
-from harness.results import CaseResult, Failure, Footer, Header, TargetInfo, TimelineEntry, Verdict
+from harness.judging.result import CaseResult, Failure, Footer, Header, TargetInfo, TimelineEntry, Verdict
+from harness.subscribers.faults import differing
 from spark_reports.job import Options, report_with
+from spark_reports.site.render import visible
 from spark_reports.synthetic import write_run
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="playwright drives the browser")
@@ -35,6 +38,7 @@ PAYLOADS = (
     "{{ 7*7 }}",
     "../../../etc/passwd",
     "javascript:window.pwned=4",
+    "\x1b[31mred\u202eder\u2066",
 )
 
 
@@ -87,13 +91,20 @@ def test_the_page_states_the_planted_truths(site: sync_api.Page, reported) -> No
 
 def test_the_matrix_shows_each_square_with_colour_and_symbol(site: sync_api.Page, reported) -> None:
     names, protocols = len(reported.plan.implementations), len(reported.plan.protocols)
-    squares = site.locator("#matrix button.square")
+    squares = site.locator("#matrix button.square:not(details *)")
     assert squares.count() == names * protocols + names * names * protocols
     red = site.locator("#matrix button.square.v-fail").first
     assert red.locator("use").first.get_attribute("href") == "#s-fail"
     assert red.evaluate("e => getComputedStyle(e).backgroundColor") != squares.last.evaluate(
         "e => getComputedStyle(e).backgroundColor"
     )
+
+
+def test_the_matrix_has_a_layer_for_each_fault_profile(site: sync_api.Page) -> None:
+    layers = site.locator("#matrix details.layer")
+    assert layers.evaluate_all("all => all.map(e => e.dataset.profile)") == ["none", "loss-20", "loss-5"]
+    layers.nth(1).locator("summary").click()
+    assert layers.nth(1).locator("button.square.v-fail").is_visible()
 
 
 def test_filters_narrow_the_findings(site: sync_api.Page, reported) -> None:
@@ -135,11 +146,52 @@ def test_a_square_drills_down_to_the_evidence(site: sync_api.Page) -> None:
     assert site.locator("dialog .ladder .arrow").count() == 5
 
 
+def test_what_differs_is_marked_as_on_the_terminal(site: sync_api.Page) -> None:
+    """Nothing where the two have nothing in common; of bytes whole ones."""
+    told = [
+        ("00a1ff", "00a2ff"),
+        ("100 in order", "99 in order"),
+        ("abcdef", "abcxdef"),
+        ("Deliver", "nothing"),
+        ("x", ""),
+    ]
+    script = """([expected, observed]) => [...againstParts({ failure: { expected, observed } })[0].querySelectorAll("mark")]
+        .map((mark) => mark.textContent)"""
+    for expected, observed in told:
+        parts = differing(expected, observed)
+        wanted = [expected[parts[0]], observed[parts[1]]] if parts else []
+        assert site.evaluate(script, [expected, observed]) == wanted
+
+
 def test_coverage_counts_tested_untested_and_excluded(site: sync_api.Page, reported) -> None:
     card = site.locator('#coverage article[data-protocol="peerbus"]')
     assert card.locator(".clause").count() == reported.plan.cases + 2
     assert card.locator(".clause.c-untested").get_attribute("data-clause") == "PB-9-99"
     assert card.locator(".clause.c-excluded").get_attribute("data-clause") == "PB-0-01"
+
+
+def test_the_page_says_how_well_the_suites_bite(page: sync_api.Page, spark: SparkSession, tmp_path: Path) -> None:
+    """The newest run of each kind; what is let live with a reason is not counted against them."""
+    case = CaseResult("", "sbp/codec/vectors/decodes", "sbp", "codec", "vectors", Verdict.PASS, "reference", ["SBP-1"])
+    for number, (kind, measures) in enumerate(
+        [
+            ("check", {}),
+            ("mutants", {"mutants": 9, "killed": 2}),
+            ("mutants", {"mutants": 10, "killed": 10}),
+            ("generated", {"mutants": 300, "killed": 190, "listed": 100}),
+        ]
+    ):
+        run_id, moment = f"run-{number}", f"2026-02-0{number + 1}T00:00:00+00:00"
+        header = Header(run_id, moment, kind, 0, [TargetInfo("reference")], ["sbp"], 1)
+        footer = Footer(run_id, moment, 1.0, {"pass": 1}, 0, measures=measures)
+        write_run(tmp_path / "runs" / run_id, [header, msgspec.structs.replace(case, run_id=run_id), footer])
+    report_with(spark, [tmp_path / "runs"], tmp_path / "site", Options())
+    page.goto((tmp_path / "site" / "index.html").as_uri())
+    rows = page.locator("#coverage .bites tbody tr").all_inner_texts()
+    assert [row.split("\t")[1:5] for row in rows] == [
+        ["planted by hand", "10 of 10", "100%", ""],
+        ["generated from the source", "190 of 200", "95%", "100"],
+    ]
 
 
 def test_the_page_fits_a_phone(site: sync_api.Page) -> None:
@@ -197,6 +249,14 @@ def hostile_run(folder: Path) -> None:
     stream.write_bytes(stream.read_bytes().replace(b'"type":"footer"', b'"type":"<script>window.pwned=5</script>"'))
 
 
+def test_what_acts_in_secret_is_shown() -> None:
+    """As a symbol, or by its number; letters of every script stay as they are."""
+    assert (
+        visible("\x1b[31m\u202eabc\u2066\x7f") == "\u241b[31m\u27e8U+202E\u27e9abc\u27e8U+2066\u27e9\u27e8U+007F\u27e9"
+    )
+    assert visible("na\u00efve \u05e9\u05dc\u05d5\u05dd\n\tx") == "na\u00efve \u05e9\u05dc\u05d5\u05dd\n\tx"
+
+
 def test_what_a_target_sends_stays_text(page: sync_api.Page, spark: SparkSession, tmp_path: Path) -> None:
     hostile_run(tmp_path / "runs" / "hostile")
     report_with(spark, [tmp_path / "runs"], tmp_path / "site", Options())
@@ -210,7 +270,9 @@ def test_what_a_target_sends_stays_text(page: sync_api.Page, spark: SparkSession
         finding.click()
         page.keyboard.press("Escape")
     for text in PAYLOADS:
-        assert page.locator("#findings").get_by_text(text, exact=True).first.is_visible()
+        assert page.locator("#findings").get_by_text(visible(text), exact=True).first.is_visible()
+    assert not {"\x1b", "\u202e", "\u2066"} & set((tmp_path / "site" / "index.html").read_text())
+    assert not {"\x1b", "\u202e", "\u2066"} & set(page.content())
     page.locator("#matrix button.square").first.click()
     assert page.evaluate("window.pwned") is None
     assert page.locator("img[src=x]").count() == 0

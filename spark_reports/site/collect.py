@@ -29,12 +29,14 @@ class Collected:
     """All that the page is made of."""
 
     squares: list[Row]
+    layers: list[Row]
     groups: list[Row]
     findings: list[Row]
     changes: list[Row]
     flaky: list[Row]
     lossy: list[Row]
     ledger: list[Row]
+    readings: list[Row]
     latency: list[Row]
     trends: list[Row]
     quarantine: list[Row]
@@ -50,12 +52,14 @@ def collect(tables: Any, quarantine: DataFrame | None, first_day: str) -> Collec
     worst_first = F.when(F.col("change") == "regression", 0).otherwise(1)
     pieces = {
         "squares": (tables.matrix.orderBy("protocol", "target", "peer"), SQUARES),
+        "layers": (tables.layers.orderBy("protocol", "target", "peer", "fault_profile"), SQUARES),
         "groups": (tables.groups.orderBy("protocol", "target", "peer", "role", "group"), GROUPS),
         "findings": (findings(tables.target_case, tables.culprits, tables.changes), FINDINGS),
         "changes": (recent.orderBy(worst_first, *CELL), CHANGES),
         "flaky": (tables.flaky.orderBy(F.desc("failures"), *CELL), CHANGES),
         "lossy": (tables.lossy.orderBy("rate_high", *CELL), CHANGES),
         "ledger": (tables.ledger.orderBy("protocol", "requirement", "target"), LEDGER),
+        "readings": (choices(tables.target_case), LEDGER),
         "latency": (tables.latency.orderBy("protocol", "target", "peer"), SQUARES),
         "trends": (check_trends(tables.trends, first_day), SQUARES * 10),
     }
@@ -63,6 +67,13 @@ def collect(tables: Any, quarantine: DataFrame | None, first_day: str) -> Collec
         pieces["quarantine"] = (reasons(quarantine), CHANGES)
     found = side_by_side({name: partial(rows, frame, most) for name, (frame, most) in pieces.items()})
     return Collected(**{"quarantine": [], **found})
+
+
+def choices(target_case: DataFrame) -> DataFrame:
+    """What the targets, each by itself, did where a text can be read in more than one way."""
+    open_ones = target_case.where((F.col("peer") == "") & F.col("verdict").isin("warn", "info"))
+    short = F.substring("note", 1, TEXT).alias("note")
+    return open_ones.orderBy(*CELL).select("protocol", "target", "verdict", "requirements", short, _short_failure())
 
 
 def reasons(quarantine: DataFrame) -> DataFrame:
@@ -85,6 +96,7 @@ def findings(target_case: DataFrame, culprits: DataFrame, changes: DataFrame) ->
     )
     return (
         target_case.where(F.col("verdict").isin(*SHOWN))
+        .drop("culprit")
         .withColumn("rank", F.row_number().over(per_square))
         .where(F.col("rank") <= FINDINGS_PER_SQUARE)
         .join(blamed, on=list(CELL), how="left")
@@ -114,7 +126,7 @@ _FINDING = (
 
 
 def _short_texts() -> list[Column]:
-    return [F.substring(name, 1, TEXT).alias(name) for name in ("note", "example", "replay")]
+    return [F.substring(name, 1, TEXT).alias(name) for name in ("note", "example", "replay", "reading_along")]
 
 
 def _short_failure() -> Column:

@@ -8,8 +8,10 @@ from typing import Any
 from spark_reports.runs import COMPLETE, DUPLICATE, PARTIAL, REJECTED, Run
 from spark_reports.schemas import VERDICTS
 from spark_reports.site.badges import badges
+from spark_reports.site.bites import bites
 from spark_reports.site.collect import SHOWN, Collected
 from spark_reports.site.plots import latency_bars, latency_plots, trend_plots
+from spark_reports.site.readings import readings
 from spark_reports.site.requirements import STATUSES, Requirement, coverage
 
 Row = dict[str, Any]
@@ -38,6 +40,7 @@ def page_model(
         "interop": {
             protocol: _grid([s for s in pairs if s["protocol"] == protocol], "peer") for protocol in _protocols(pairs)
         },
+        "layers": _layers(data.layers, squares),
         "findings": data.findings,
         "findings_total": data.total(*SHOWN),
         "changes": data.changes,
@@ -46,6 +49,8 @@ def page_model(
         "flaky_total": data.total("flaky"),
         "lossy": data.lossy,
         "coverage": coverage(data.ledger, known),
+        "readings": readings(data.readings, data.ledger, known),
+        "bites": bites(everything),
         "statuses": STATUSES,
         "trends": trend_plots(data.trends),
         "latencies": latency_plots(data.trends),
@@ -153,6 +158,23 @@ def _grid(squares: list[Row], column: str) -> Row:
         "columns": sorted({square[column] for square in squares}),
         "cells": {(square["target"], square[column]): square for square in squares},
         "versions": {square["target"]: square["target_version"] for square in squares},
+    }
+
+
+def _layers(rows: list[Row], squares: list[Row]) -> dict[str, dict[str, Row]]:
+    """By protocol and fault profile, a grid like that of all profiles together; a click shows the whole pair."""
+    whole = {_where(square): square for square in squares}
+    found: dict[str, dict[str, list[Row]]] = defaultdict(lambda: defaultdict(list))
+    for row in rows:
+        if square := whole.get(_where(row)):
+            layer = {**square, **row, "regressions": 0, "surprising": 1, "culprits": []}
+            made = _square(square["number"], layer, [], [], set(square["clauses"]))
+            found[row["protocol"]][row["fault_profile"] or "none"].append(made)
+    return {
+        protocol: {
+            profile: _grid(layers[profile], "peer") for profile in sorted(layers, key=lambda p: (p != "none", p))
+        }
+        for protocol, layers in found.items()
     }
 
 

@@ -17,7 +17,10 @@ def is_reference(column: str, reference: str) -> Column:
 
 
 def culprits(cells: DataFrame, reference: str) -> DataFrame:
-    """One row for each red cell of a pair, with `culprit` and the implementation it names."""
+    """One row for each red cell of a pair, with `culprit` and the implementation it names.
+
+    A run that has played the cell with the reference on either side says itself who it was; else the cells are compared.
+    """
     pairs = cells.where((F.col("peer") != "") & is_evidence())
     as_client, as_server = is_reference("target", reference), is_reference("peer", reference)
     against_reference = _control(pairs.where(as_server), "target", "client_fails")
@@ -28,7 +31,7 @@ def culprits(cells: DataFrame, reference: str) -> DataFrame:
         .join(against_reference, on=[*WHERE, "target"], how="left")
         .join(from_reference, on=[*WHERE, "peer"], how="left")
         .join(itself, on=list(WHERE), how="left")
-        .withColumn("culprit", _culprit(as_client, as_server))
+        .withColumn("culprit", F.coalesce(F.nullif("culprit", F.lit("")), _culprit(as_client, as_server)))
         .withColumn("culprit_name", _named())
         .select(*WHERE, "target", "peer", "reach", "run_id", "client_fails", "server_fails", "culprit", "culprit_name")
     )

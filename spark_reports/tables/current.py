@@ -93,6 +93,8 @@ TARGET_CASE = (
         "seed",
         "example",
         "replay",
+        "culprit",
+        "reading_along",
         "repetition",
         "is_lossy",
         "is_blamed",

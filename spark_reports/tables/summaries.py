@@ -31,6 +31,13 @@ def matrix(cells: DataFrame, blame: DataFrame) -> DataFrame:
     return squares.join(named, on=["protocol", "target", "peer"], how="left")
 
 
+def layers(cells: DataFrame) -> DataFrame:
+    """The squares of pairs once more, one for each fault profile."""
+    counts = [F.count_if(F.col("verdict") == verdict).alias(verdict) for verdict in VERDICTS]
+    pairs = cells.where("peer <> ''")
+    return pairs.groupBy("protocol", "target", "peer", "fault_profile").agg(F.count("*").alias("cases"), *counts)
+
+
 def groups(cells: DataFrame) -> DataFrame:
     """The same squares one level deeper: per role and group of cases."""
     counts = [F.count_if(F.col("verdict") == verdict).alias(verdict) for verdict in VERDICTS]

@@ -3,48 +3,52 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable
-from typing import Any
 
 import pytest_asyncio
 
-from harness.targets import Instance, Target
-from harness.trial import Trial
-from suites.peerbus.adapter import ROLE, Adapter, Link
-from suites.peerbus.bus import TOKENS, Bus, PrivateBus
+from harness.judging.trial import Trial
+from harness.targets import Session, Target
+from suites.peerbus.broker.under_test import BrokerLine, BrokerUnderTest, PrivateBroker
+from suites.peerbus.client.under_test import ClientLine, ClientUnderTest
 
 
 @pytest_asyncio.fixture(loop_scope="session")
-async def bus(trial: Trial, target: Target) -> AsyncIterator[Bus]:
+async def broker(trial: Trial) -> AsyncIterator[BrokerUnderTest]:
     """The broker under test, shared by cases: use names of your own."""
-    made = Bus(trial, await target.instance("peerbus/broker", {"tokens": list(TOKENS)}))
+    made = await BrokerUnderTest(trial).start()
     yield made
     await made.close()
 
 
 @pytest_asyncio.fixture(loop_scope="session")
-async def own_bus(trial: Trial, target: Target) -> AsyncIterator[PrivateBus]:
+async def sender(broker: BrokerUnderTest) -> BrokerLine:
+    """A registered peer."""
+    return await broker.peer()
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def receiver(broker: BrokerUnderTest) -> BrokerLine:
+    """Another one."""
+    return await broker.peer()
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def own_broker(trial: Trial) -> AsyncIterator[PrivateBroker]:
     """A broker of this case's own: its list of peers is the case's, and it may be killed."""
-    await target.need("peerbus/broker", "restart")
-    made = PrivateBus(trial)
-    await made.start()
+    await trial.need("restart")
+    made = await PrivateBroker(trial).start()
     yield made
     await made.close()
 
 
 @pytest_asyncio.fixture(loop_scope="session")
-async def codec(target: Target) -> Instance:
-    """The codec under test."""
-    return await target.instance("peerbus/codec", {})
-
-
-@pytest_asyncio.fixture(loop_scope="session")
-async def adapters(trial: Trial, target: Target) -> AsyncIterator[Callable[..., Adapter]]:
+async def clients(trial: Trial, target: Target) -> AsyncIterator[Callable[..., ClientUnderTest]]:
     """Makes clients under test that are not started yet, each with a broker and a host of its own."""
-    capabilities, session = await target.capabilities(ROLE), await target.session()
-    made: list[Adapter] = []
+    capabilities, shared = await trial.capabilities(), await target.session()
+    made: list[ClientUnderTest] = []
 
-    def make(**parts: Any) -> Adapter:
-        made.append(Adapter(trial, parts.pop("session", session), capabilities, **parts))
+    def make(session: Session = shared) -> ClientUnderTest:
+        made.append(ClientUnderTest(trial, session, capabilities))
         return made[-1]
 
     yield make
@@ -53,12 +57,12 @@ async def adapters(trial: Trial, target: Target) -> AsyncIterator[Callable[..., 
 
 
 @pytest_asyncio.fixture(loop_scope="session")
-async def adapter(adapters: Callable[..., Adapter]) -> Adapter:
+async def client(clients: Callable[..., ClientUnderTest]) -> ClientUnderTest:
     """The client under test, just started: it dials, and nobody has answered yet."""
-    return await adapters().start()
+    return await clients().start()
 
 
 @pytest_asyncio.fixture(loop_scope="session")
-async def link(adapter: Adapter) -> Link:
+async def line(client: ClientUnderTest) -> ClientLine:
     """The client's connection, registered."""
-    return await adapter.online()
+    return await client.online()

@@ -7,21 +7,15 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
-from harness.trial import Broken
+from harness.judging.trial import MOST_OBSERVED, Broken, need
 
 REGISTER_KEYS = ("protocol_version", "type", "token", "name")
 CURSORS = {"seq", "cursor", "offset", "resume", "position", "since", "last_id", "last_seen"}
 """What a resume position is usually called; any other unknown member is no peer's business."""
 ENVELOPE_KEYS = {"protocol_version", "id", "from", "to", "ts", "source", "kind", "body", "hmac"}
-
-
-def need(condition: bool, clause: str, expected: str, observed: object) -> None:
-    if not condition:
-        raise Broken(clause, expected, str(observed)[:400])
-
-
+CONTROL = ("register", "ack", "peers", "deliver")
 Extra = Mapping[str, set[str]]
-"""The members beyond the nine that a sender gave its envelope, by the envelope's id."""
+"""Where a sender's envelope departed from the nine members, by the envelope's id: those beyond them, and those it left out."""
 RELAYED = "the document relays the very bytes it was sent, the original writes the nine fields anew"
 
 
@@ -47,7 +41,7 @@ def lint(message: str | bytes, sender: str, extra: Extra = MappingProxyType({}),
 def _one_object(message: str) -> dict[str, Any]:
     try:
         value = json.loads(message)
-    except json.JSONDecodeError as error:
+    except (ValueError, RecursionError) as error:
         raise Broken("PB-1-03", "exactly one JSON object", f"{message[:200]!r}: {error}") from None
     need(isinstance(value, dict), "PB-1-03", "a JSON object", message)
     need(message.endswith("}"), "PB-1-04", "no byte behind the object", repr(message[-20:]))
@@ -78,11 +72,14 @@ def _deliver(value: dict[str, Any], message: str, extra: Extra, verbatim: bool) 
     need(isinstance(envelope, dict), "PB-2.4-01", "exactly one envelope object", message)
     assert isinstance(envelope, dict)
     need("delivery_key" not in envelope, "PB-2.4-05", "the delivery_key outside the envelope", message)
-    relayed = set(envelope) & extra.get(str(envelope.get("id")), set())
-    if relayed and not verbatim:
-        observed = f"extra {sorted(relayed)}: {message}"
-        raise Broken("PB-3-01", "exactly the nine fields", observed[:400], RELAYED)
-    _envelope({key: envelope[key] for key in envelope if key not in relayed}, message)
+    departed = extra.get(str(envelope.get("id")), set())
+    relayed, omitted = set(envelope) & departed - ENVELOPE_KEYS, departed & ENVELOPE_KEYS - set(envelope)
+    if (relayed or omitted) and not verbatim:
+        clause = "PB-3-01" if relayed else "PB-3-02"
+        observed = f"extra {sorted(relayed)}, missing {sorted(omitted)}: {message}"
+        raise Broken(clause, "exactly the nine fields", observed[:MOST_OBSERVED], RELAYED)
+    known = {key: envelope[key] for key in envelope if key not in relayed}
+    _envelope(known | dict.fromkeys(omitted, ""), message)
 
 
 def _envelope(value: dict[str, Any], message: str) -> None:

@@ -6,15 +6,10 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from harness.trial import Broken
+from harness.judging.trial import Broken, need
 
 NAMES = ("SBP-HSP-01", "protocol"), ("SBP-HSP-02", "version"), ("SBP-HSP-03", "peerId")
 Advice = tuple[str, str]
-
-
-def need(condition: bool, clause: str, expected: str, observed: object) -> None:
-    if not condition:
-        raise Broken(clause, expected, str(observed)[:400])
 
 
 def lint(message: str | bytes) -> Iterator[Advice]:
@@ -47,7 +42,7 @@ def control(body: bytes, message: bytes) -> Iterator[Advice]:
 def handshake(data: bytes) -> Iterator[Advice]:
     try:
         payload = json.loads(data.decode("utf-8"))
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise Broken("SBP-HS-01", "JSON in UTF-8", f"{data[:200]!r}: {error}") from None
     need(isinstance(payload, dict), "SBP-HS-01", "one JSON object", data)
     for clause, name in NAMES:

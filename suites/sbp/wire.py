@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 import secrets
 import struct
 from typing import Any
 
+from suites.common.names import unique
+
 A = bytes(range(16))
 LIMIT = 1_048_576
-_serial = itertools.count(1)
-
-
-def unique(prefix: str) -> str:
-    """A peer id or subject that no other case uses."""
-    return f"{prefix}-{next(_serial)}-{id(_serial) & 0xFFFF:x}"
 
 
 def new_id() -> bytes:
@@ -55,13 +50,18 @@ def ack(of: bytes, id: bytes | None = None, ts: int | None = None) -> bytes:
     return frame(2, of, id, ts)
 
 
-def error(code: int, text: str = "", details: bytes = b"", id: bytes | None = None) -> bytes:
+def error(code: int, text: str = "", details: bytes = b"", id: bytes | None = None, ts: int | None = None) -> bytes:
     raw = text.encode()
-    return frame(3, struct.pack("<HI", code, len(raw)) + raw + details, id)
+    return frame(3, struct.pack("<HI", code, len(raw)) + raw + details, id, ts)
 
 
 def bad_flags(id: bytes | None = None) -> bytes:
     return frame(0, b"\x01", id, flags=0x02)
+
+
+def last() -> bytes:
+    """Ends every session; to a peer that overlooks the flag it is a Pong that nobody asked for, and nothing comes of it."""
+    return frame(0, b"\x02", flags=0x02)
 
 
 def handshake(peer_id: str = "", id: bytes | None = None, ts: int | None = None, **changes: Any) -> bytes:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 from harness import __version__
@@ -12,14 +12,19 @@ from harness.shim.roles import Role, RoleShim
 PROTOCOLS = tuple(sorted(path.stem for path in Path(__file__).parent.glob("[!_]*.py")))
 
 
-def every_role() -> dict[str, Callable[[], Role]]:
-    """The roles of every protocol that has landed: each module here has a table of its own."""
+def roles_of(protocols: Iterable[str]) -> dict[str, Callable[[], Role]]:
+    """Each module here has a table of its own."""
     roles: dict[str, Callable[[], Role]] = {}
-    for protocol in PROTOCOLS:
+    for protocol in protocols:
         roles |= importlib.import_module(f"targets.reference.{protocol}").ROLES
     return roles
 
 
 class Reference(RoleShim):
     def __init__(self, roles: Mapping[str, Callable[[], Role]] | None = None) -> None:
-        super().__init__("reference", __version__, roles or every_role())
+        super().__init__("reference", __version__, roles or roles_of(PROTOCOLS))
+
+    @classmethod
+    def of(cls, protocols: Iterable[str]) -> Reference:
+        """In these alone: the others are not even imported."""
+        return cls(roles_of(protocol for protocol in protocols if protocol in PROTOCOLS))

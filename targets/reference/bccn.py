@@ -6,11 +6,10 @@ import asyncio
 import json
 import os
 import select
-import time
 from typing import Any
 
 from harness.errors import TargetFailed, TargetRefused
-from harness.shim import Emit
+from harness.shim import Clock, Emit
 from harness.shim.roles import Role
 from reference_impl.bccn.addressing import Addressing
 from reference_impl.bccn.codec import Codec, Malformed
@@ -74,16 +73,6 @@ class CodecRole(Role):
         return {"matches": self._addressing.matches(name, target)}
 
 
-class Clock:
-    """Real time, pushed forward by the harness."""
-
-    def __init__(self) -> None:
-        self.ahead = 0.0
-
-    def __call__(self) -> float:
-        return time.monotonic() + self.ahead
-
-
 class NodeRole(Role):
     """One node on one port; `manual` leaves reading to the operations recv and dispatch."""
 
@@ -129,7 +118,7 @@ class NodeRole(Role):
         if config.get("name"):
             await self.do_set_name(config["name"])
         if not config.get("manual"):
-            self._node.attach(asyncio.get_running_loop())
+            self._node.attach()
         return {}
 
     def _told(self, event: Delivered | Called | Dropped) -> None:
@@ -217,7 +206,7 @@ class NodeRole(Role):
     def _wake(self) -> None:
         """Timers were set under another time, or there is a new one."""
         if self.running.attached:
-            self.running.attach(asyncio.get_running_loop())
+            self.running.attach()
 
     # -- forks and the end ----------------------------------------------------------------------------------------
 

@@ -11,6 +11,8 @@ from typing import Any
 from harness.errors import TargetRefused
 from harness.shim import Emit
 from harness.shim.roles import Role
+from reference_impl.io.carrier import NoConnection
+from reference_impl.io.websocket import Listener, WebSocket, dial
 from reference_impl.sbp.codec import Codec, Unencodable, to_json
 from reference_impl.sbp.frames import (
     MAX_FRAME,
@@ -35,7 +37,7 @@ from reference_impl.sbp.frames import (
     UnknownOp,
 )
 from reference_impl.sbp.peer import Config, PeerMachine
-from reference_impl.sbp.peer_io import Carrier, Listener, Session, SessionOver, dial
+from reference_impl.sbp.peer_io import Session, SessionOver, settings
 
 
 class CodecRole(Role):
@@ -80,7 +82,7 @@ class PeerRole(Role):
         except Unencodable as error:  # what cannot be announced (SBP-HSP-07) is the operator's error, told at once
             raise TargetRefused(str(error)) from None
 
-        def make(carrier: Carrier) -> Session:
+        def meet(carrier: WebSocket) -> Session:
             name = next(self._names)
 
             def tell(session: Session, event: HostEvent) -> None:
@@ -93,14 +95,17 @@ class PeerRole(Role):
             self._sessions[name] = made
             return made
 
+        async def accepted(carrier: WebSocket) -> None:
+            await meet(carrier).run()
+
         if config.get("side", "accept") == "connect":
             try:
-                _, task = await dial(config["url"], make, told.limit)
-            except OSError as error:
-                raise TargetRefused(f"no connection to {config['url']}: {error}") from None
-            self._tasks.add(task)
+                carrier = await dial(config["url"], settings(told.limit))
+            except NoConnection as error:
+                raise TargetRefused(str(error)) from None
+            self._tasks.add(asyncio.create_task(meet(carrier).run()))
             return {}
-        self._listener = Listener(make, told.limit)
+        self._listener = Listener(accepted, settings(told.limit))
         return {"address": f"ws://127.0.0.1:{await self._listener.start()}"}
 
     def _session(self, name: str) -> Session:
@@ -125,10 +130,10 @@ class PeerRole(Role):
     async def stop(self) -> None:
         if self._listener:
             await self._listener.stop()
-        for task in self._tasks:
-            task.cancel()
         for session in list(self._sessions.values()):
             await session.carrier.close()
+        for task in self._tasks:
+            task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
 

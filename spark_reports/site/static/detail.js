@@ -111,8 +111,23 @@ function clauseParts(row) {
 
 function againstParts(row) {
   if (!row.failure.expected && !row.failure.observed) return [];
-  const side = (name, text) => made("div", `is-${name}`, made("h3", "", name), made("pre", "", text || "nothing"));
-  return [made("div", "against", side("expected", row.failure.expected), side("observed", row.failure.observed))];
+  const { expected, observed } = row.failure;
+  const parts = differing(expected, observed);
+  const marked = (text, end) => parts ? [text.slice(0, parts.start), made("mark", "", text.slice(parts.start, end)), text.slice(end)] : [text || "nothing"];
+  const side = (name, text, end) => made("div", `is-${name}`, made("h3", "", name), made("pre", "", ...marked(text, end)));
+  return [made("div", "against", side("expected", expected, parts && parts.expected), side("observed", observed, parts && parts.observed))];
+}
+
+// The part in which two texts differ, as on the terminal: none if they have next to nothing in common, of hex whole bytes.
+function differing(expected, observed) {
+  if (!expected || !observed || expected === observed) return null;
+  const most = Math.min(expected.length, observed.length);
+  let start = 0, end = 0;
+  while (start < most && expected[start] === observed[start]) start++;
+  while (end < most - start && expected.at(-1 - end) === observed.at(-1 - end)) end++;
+  if (/^([0-9a-f]{2})+\/([0-9a-f]{2})+$/.test(`${expected}/${observed}`)) [start, end] = [start - start % 2, end - end % 2];
+  if (start + end < most / 2) return null;
+  return { start, expected: expected.length - end, observed: observed.length - end };
 }
 
 function culpritParts(row) {
@@ -122,7 +137,8 @@ function culpritParts(row) {
     reference: "the reference fails this case itself", unknown: "unknown: there is no run against the reference to compare with",
   };
   if (!row.culprit) return [];
-  return [made("h3", "", "Culprit"), made("div", "culprit", row.culprit_name ? made("strong", "", row.culprit_name) : null, made("span", "", words[row.culprit] || row.culprit))];
+  const reading = row.reading_along ? made("div", "muted", `Reading along: ${row.reading_along}`) : null;
+  return [made("h3", "", "Culprit"), made("div", "culprit", row.culprit_name ? made("strong", "", row.culprit_name) : null, made("span", "", words[row.culprit] || row.culprit)), reading].filter(Boolean);
 }
 
 function timelineParts(row) {
@@ -134,7 +150,7 @@ function timelineParts(row) {
 
 function replayParts(row) {
   const parts = [];
-  if (row.example) parts.push(made("h3", "", "Shrunk example"), made("div", "replay", made("pre", "", row.example)));
+  if (row.example) parts.push(made("h3", "", row.peer ? "Shortest fault schedule found" : "Shrunk example"), made("div", "replay", made("pre", "", row.example)));
   if (!row.replay) return parts;
   const copy = made("button", "", "Copy");
   copy.type = "button";

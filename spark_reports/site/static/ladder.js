@@ -11,7 +11,7 @@ function drawn(name, attributes, text) {
 
 function ladder(timeline) {
   LADDER.width = Math.max(320, Math.min(760, window.innerWidth - 60));
-  const sides = [...new Set(timeline.flatMap((entry) => [entry.sender, entry.receiver]).filter(Boolean))].slice(0, 6);
+  const sides = [...new Set(timeline.flatMap((entry) => [entry.sender, entry.receiver]).filter(Boolean))].sort((a, b) => rank(a) - rank(b)).slice(0, 6);
   const height = LADDER.top + LADDER.step * timeline.length + 20;
   const edge = LADDER.width / 11;
   const room = LADDER.width - LADDER.left - 2 * edge;
@@ -23,6 +23,11 @@ function ladder(timeline) {
   }
   timeline.forEach((entry, index) => picture.append(rung(entry, LADDER.top + LADDER.step * index + 22, place, sides)));
   return picture;
+}
+
+/* Of a pair the client stands left, the proxy in the middle; all others stand in the order in which they speak. */
+function rank(side) {
+  return side.endsWith("(client)") ? -2 : side === "proxy" ? -1 : 0;
 }
 
 function rung(entry, y, place, sides) {

@@ -3,64 +3,55 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Awaitable, Callable
+from functools import partial
 
 from hypothesis import given
-from hypothesis import strategies as st
 
-from harness.cases import axis, clauses
-from harness.targets import Target
-from harness.trial import Broken, Trial
-from harness.vectors import Vector, load
-from suites.bccn.codec.asked import ROLE, Asked
-from suites.bccn.codec.test_decode import NAME, PAYLOAD, SEQ
-from suites.bccn.wire import SECRET, datagram, fault
+from harness.catalogue.cases import axis, clauses, needs
+from harness.catalogue.vectors import Vector, load
+from harness.judging.trial import Broken, Each, Trial
+from suites.bccn.codec.strategies import KEY, MESSAGE
+from suites.bccn.codec.under_test import CodecUnderTest
+from suites.bccn.lint import fault
+from suites.bccn.reading import Message
+from suites.bccn.wire import SECRET, datagram
 
 ENCODINGS, KNOWN = load("bccn/encodings"), load("bccn/hmac")
-Each = Callable[..., Awaitable[None]]
+
+
+async def writes(codec: CodecUnderTest, vector: Vector) -> None:
+    wire = await codec.encode_vector(vector)
+    if vector.refused:
+        if wire is not None:
+            raise Broken.of(vector, "a refusal", repr(wire))
+    elif wire != (right := vector.wanted("wire")):
+        raise Broken.of(vector, repr(right), repr(wire), fault(right, wire))
 
 
 @clauses(*ENCODINGS.clauses)
-async def test_encoding(codec: Asked, each: Each) -> None:
+async def test_encoding(codec: CodecUnderTest, each: Each) -> None:
     """A message has exactly one datagram; what no datagram can say is refused."""
-
-    async def try_one(vector: Vector) -> None:
-        wire, clause = await codec.encode_vector(vector), vector.clauses[0]
-        if vector.result != "valid":
-            if wire is not None:
-                raise Broken(clause, "a refusal", repr(wire), vector.contested)
-        elif wire != (right := vector.wanted("wire")):
-            raise Broken(fault(right, wire) or clause, repr(right), repr(wire))
-
-    await each(ENCODINGS.vectors, try_one)
+    await each(ENCODINGS, partial(writes, codec))
 
 
 @clauses(*KNOWN.clauses)
-async def test_known_answer(codec: Asked, each: Each) -> None:
+async def test_known_answer(codec: CodecUnderTest, each: Each) -> None:
     """The tag of a known message under a known key."""
-
-    async def try_one(vector: Vector) -> None:
-        wire = await codec.encode_vector(vector)
-        if wire != (right := vector.wanted("wire")):
-            raise Broken(fault(right, wire) or vector.clauses[0], repr(right), repr(wire))
-
-    await each(KNOWN.vectors, try_one)
+    await each(KNOWN, partial(writes, codec))
 
 
 @clauses("BCCN-ENV-18", "BCCN-ENV-10", "BCCN-BODY-01", "BCCN-SEQ-07", "BCCN-INT-20")
-@given(src=NAME, seq=SEQ, chan=NAME, payload=PAYLOAD, key=st.sampled_from([b"", SECRET]))
-async def test_any_message_has_one_datagram(
-    codec: Asked, trial: Trial, src: str, seq: int, chan: str, payload: bytes, key: bytes
-) -> None:
+@given(message=MESSAGE, key=KEY)
+async def test_any_message_has_one_datagram(codec: CodecUnderTest, trial: Trial, message: Message, key: bytes) -> None:
     """Whatever is said, the datagram is the one that the format prescribes."""
     trial.restart()
-    wire, right = await codec.encode(src, seq, chan, payload, key), datagram(src, seq, chan, payload, key)
+    wire, right = await codec.encode(*message, key), datagram(*message, key)
     trial.expect(wire == right, repr(right), repr(wire), fault(right, wire))
 
 
 @clauses("BCCN-BODY-09", "BCCN-ENV-05", "BCCN-ENV-17", "BCCN-INT-08", "BCCN-INT-07", "BCCN-ENV-14", "BCCN-INT-04")
 @axis("key", {"none": b"", "secret": SECRET})
-async def test_shape(codec: Asked, trial: Trial, key: bytes) -> None:
+async def test_shape(codec: CodecUnderTest, trial: Trial, key: bytes) -> None:
     """magic[len] or magic[len:hmac=16 lower-case hex digits], then three fields, a bar and the payload in clear."""
     wire = await codec.encode("a", 1, "c", b"payload", key) or b""
     bracket = rb"\[[0-9]+:hmac=[0-9a-f]{16}\]" if key else rb"\[[0-9]+\]"
@@ -72,9 +63,9 @@ async def test_shape(codec: Asked, trial: Trial, key: bytes) -> None:
 
 
 @clauses("BCCN-INT-17")
-async def test_crc32_fits_into_the_same_slot(codec: Asked, target: Target, trial: Trial) -> None:
+@needs("algo:crc32")
+async def test_crc32_fits_into_the_same_slot(codec: CodecUnderTest, trial: Trial) -> None:
     """A declared other check stands where hmac stands, holds for its own body and for no other."""
-    await target.need(ROLE, "algo:crc32")
     wire = await codec.encode("a", 1, "c", b"payload", algo="crc32") or b""
     trial.expect(bool(re.match(rb"BCCN1\[13:crc32=[0-9a-f]+\]a:1:c\|", wire)), "[13:crc32=hex]", repr(wire))
     trial.expect(await codec.decode(wire) is not None, "its own datagram to be read", repr(wire))

@@ -2,43 +2,51 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from harness.cases import axis, clauses
-from harness.targets import Target
-from harness.trial import Trial
-from suites.bccn.codec.asked import ROLE, Asked
+from harness.catalogue.cases import axis, clauses, needs
+from harness.judging.trial import Trial
+from suites.bccn.codec.under_test import CodecUnderTest
 from suites.bccn.wire import SECRET, framed, signed
 
 BODY = bytes(range(256)) + b"]|:[ no BCCN1 body"
 MAGICS = ["BCCN1", "BCCN2", "BCCN1a", "BCCN10"]
 
 
-async def parsed(codec: Asked, target: Target, wire: bytes, key: bytes = b"") -> dict[str, Any] | None:
-    await target.need(ROLE, "envelope")
-    return await codec.parse_envelope(wire, key)
-
-
 @clauses("BCCN-ENV-19", "BCCN-ENV-20")
+@needs("envelope")
 @axis("magic", MAGICS)
-async def test_any_version_is_framed(codec: Asked, target: Target, trial: Trial, magic: str) -> None:
+async def test_any_version_is_framed(codec: CodecUnderTest, trial: Trial, magic: str) -> None:
     """Magic, len and body are found without knowing what is in the body."""
-    got = await parsed(codec, target, framed(BODY, magic=magic)) or {}
+    got = await codec.parse_envelope(framed(BODY, magic=magic)) or {}
     trial.expect((got.get("magic"), got.get("body")) == (magic, BODY.hex()), f"{magic} and its body", got)
 
 
 @clauses("BCCN-ENV-19", "BCCN-INT-01")
+@needs("envelope")
 @axis("magic", MAGICS)
-async def test_any_version_is_authenticated(codec: Asked, target: Target, trial: Trial, magic: str) -> None:
+async def test_any_version_is_authenticated(codec: CodecUnderTest, trial: Trial, magic: str) -> None:
     """The tag of a body of any version is verified, and a wrong one is noticed."""
-    good = await parsed(codec, target, signed(BODY, magic=magic), SECRET) or {}
+    good = await codec.parse_envelope(signed(BODY, magic=magic), SECRET) or {}
     trial.expect(good.get("verified") is True, "verified", good)
-    bad = await parsed(codec, target, signed(BODY, magic=magic), b"another") or {}
+    bad = await codec.parse_envelope(signed(BODY, magic=magic), b"another") or {}
     trial.expect(bad.get("verified") is not True, "not verified under another key", bad)
 
 
-@clauses("BCCN-ENV-19", "BCCN-ENV-08")
-async def test_a_wrong_len_is_refused_in_any_version(codec: Asked, target: Target, trial: Trial) -> None:
-    """The envelope layer itself checks len."""
-    got = await parsed(codec, target, b"BCCN2[5]four")
-    trial.expect(got is None, "a refusal", got, "BCCN-ENV-08")
+BROKEN = {
+    "len": ("BCCN-ENV-08", b"BCCN2[5]four"),
+    "no-end": ("BCCN-ENV-04", b"BCCN1[8x"),  # a len that would be true of the whole
+    "no-magic": ("BCCN-ENV-03", b"[3]abc"),
+    "no-bracket": ("BCCN-ENV-03", b"BCCN1"),
+    "turned-round": ("BCCN-ENV-04", b"BCCN1]3[abc"),
+}
+
+
+@clauses("BCCN-ENV-19", "BCCN-ENV-08", "BCCN-ENV-04", "BCCN-ENV-03")
+@needs("envelope")
+@axis("wire", BROKEN)
+async def test_a_broken_envelope_is_refused_in_any_version(
+    codec: CodecUnderTest, trial: Trial, wire: tuple[str, bytes]
+) -> None:
+    """The envelope layer itself checks magic, brackets and len."""
+    clause, data = wire
+    got = await codec.parse_envelope(data)
+    trial.expect(got is None, "a refusal", got, clause)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from harness.cases import axis, clauses
-from harness.targets import Target
-from harness.trial import Trial
-from suites.bccn.segment import ROLE, Node, Segment, unique
+from harness.catalogue.cases import axis, clauses, needs
+from harness.judging.trial import Trial
+from suites.bccn.node.under_test import BroadcastPort, NodeUnderTest
 from suites.bccn.wire import SECRET, datagram
+from suites.common.names import unique
 
 PATTERNS = {  # sheet: pattern, channels that it matches, channels that it does not; what is free is in neither
     "exact": ("BCCN-CNV-02", "a/b", ["a/b"], ["a", "a/x", "A/b", "b/a"]),
@@ -29,11 +29,9 @@ NUMBER = re.compile(rb"\]h/p/1:([0-9]+):")
 OWN = "h/p/1"
 
 
-async def speaker(target: Target, segment: Segment, **config: Any) -> Node:
-    await target.need(ROLE, "conventions")
-    node = await segment.start(name=OWN, **config)
-    await node.set_seq(1)
-    return node
+async def speaker(port: BroadcastPort, **config: Any) -> NodeUnderTest:
+    await port.trial.need("conventions")
+    return await port.node(name=OWN, seq=1, **config)
 
 
 # -- listeners ---------------------------------------------------------------------------------------------------------
@@ -41,14 +39,12 @@ async def speaker(target: Target, segment: Segment, **config: Any) -> Node:
 
 @clauses("BCCN-CNV-01", "BCCN-CNV-02", "BCCN-CNV-03", "BCCN-CNV-04")
 @axis("row", PATTERNS)
-async def test_patterns(
-    target: Target, segment: Segment, trial: Trial, row: tuple[str, str, list[str], list[str]]
-) -> None:
+async def test_patterns(port: BroadcastPort, trial: Trial, row: tuple[str, str, list[str], list[str]]) -> None:
     """A callback runs once for each channel that its pattern matches, and for no other."""
     clause, pattern, wanted, unwanted = row
     if row is not PATTERNS["exact"]:  # a glob or a regular expression agrees on that one alone (L932)
-        await target.need(ROLE, "patterns")
-    node = await speaker(target, segment)
+        await trial.need("patterns")
+    node = await speaker(port)
     await node.do("listen", pattern=pattern)
     got = await node.hears(*(datagram(unique(), 1, chan, b"x") for chan in [*wanted, *unwanted]))
     trial.expect(len(got) == len(wanted + unwanted), "every one of them to be received", got, "BCCN-DLV-01")
@@ -57,10 +53,10 @@ async def test_patterns(
 
 
 @clauses("BCCN-CNV-04")
-async def test_does_rest_match_the_stem(target: Target, segment: Segment, trial: Trial) -> None:
+@needs("patterns")
+async def test_does_rest_match_the_stem(port: BroadcastPort, trial: Trial) -> None:
     """Whether `a/>` matches `a` is a convention's choice: reported."""
-    await target.need(ROLE, "patterns")
-    node = await speaker(target, segment)
+    node = await speaker(port)
     await node.do("listen", pattern="a/>")
     await node.hears(datagram(unique(), 1, "a", b"x"), datagram(unique(), 1, "a/b", b"x"))
     called = {call.chan for call in await node.calls(1)}
@@ -69,43 +65,43 @@ async def test_does_rest_match_the_stem(target: Target, segment: Segment, trial:
 
 
 @clauses("BCCN-CNV-11")
-async def test_dispatch_handles_all_that_waits(target: Target, segment: Segment, trial: Trial) -> None:
-    """Ten waiting datagrams, one dispatch, ten callbacks."""
-    await target.need(ROLE, "recv")
-    node = await speaker(target, segment, manual=True)
+@needs("recv")
+async def test_dispatch_handles_all_that_waits(port: BroadcastPort, trial: Trial) -> None:
+    """Forty waiting datagrams, one dispatch, forty callbacks."""
+    node = await speaker(port, manual=True)
     await node.do("listen", pattern="c")
     src = unique()
-    for seq in range(10):
-        segment.say(datagram(src, seq, "c", b"x"))
+    for seq in range(40):
+        port.say(datagram(src, seq, "c", b"x"))
     await node.do("dispatch")
-    called = sorted(call.seq for call in await node.calls(10))
-    trial.expect(called == list(range(10)), "ten callbacks", called)
+    called = sorted(call.seq for call in await node.calls(40))
+    trial.expect(called == list(range(40)), "forty callbacks", called)
 
 
 # -- shorthands of send ------------------------------------------------------------------------------------------------
 
 
 @clauses("BCCN-CNV-05")
-async def test_send_all(target: Target, segment: Segment) -> None:
+async def test_send_all(port: BroadcastPort) -> None:
     """send_all is a send on "!" from the own name."""
-    node = await speaker(target, segment)
+    node = await speaker(port)
     await node.do("send_all", payload=b"x".hex())
     await node.expect_sent(datagram(OWN, 1, "!", b"x"))
 
 
 @clauses("BCCN-CNV-06")
 @axis("dst", ["host/name/12", "host/name/*", "host/*", "host"])
-async def test_send_to(target: Target, segment: Segment, dst: str) -> None:
+async def test_send_to(port: BroadcastPort, dst: str) -> None:
     """send_to is a send on "!" and the destination, from the own name."""
-    node = await speaker(target, segment)
+    node = await speaker(port)
     await node.do("send_to", target=dst, payload=b"x".hex())
     await node.expect_sent(datagram(OWN, 1, f"!{dst}", b"x"))
 
 
 @clauses("BCCN-CNV-06")
-async def test_send_to_nobody(target: Target, segment: Segment, trial: Trial) -> None:
+async def test_send_to_nobody(port: BroadcastPort, trial: Trial) -> None:
     """An empty destination should be an error: as "!" it would reach everybody. Reported; it is no other channel."""
-    node = await speaker(target, segment)
+    node = await speaker(port)
     if await node.refuses("send_to", target="", payload=b"x".hex()):
         trial.info("send_to without a destination is refused")
         return
@@ -114,18 +110,18 @@ async def test_send_to_nobody(target: Target, segment: Segment, trial: Trial) ->
 
 
 @clauses("BCCN-CNV-07")
-async def test_send_topic(target: Target, segment: Segment) -> None:
+async def test_send_topic(port: BroadcastPort) -> None:
     """send_topic is a send on the topic, from the own name."""
-    node = await speaker(target, segment)
+    node = await speaker(port)
     await node.do("send_topic", topic="a/b", payload=b"x".hex())
     await node.expect_sent(datagram(OWN, 1, "a/b", b"x"))
 
 
 @clauses("BCCN-CHN-09")
 @axis("topic", ["!", "!x"])
-async def test_a_topic_with_a_bang(target: Target, segment: Segment, trial: Trial, topic: str) -> None:
+async def test_a_topic_with_a_bang(port: BroadcastPort, trial: Trial, topic: str) -> None:
     """A plain channel should not begin with "!": refused or sent as it is, reported."""
-    node = await speaker(target, segment)
+    node = await speaker(port)
     if await node.refuses("send_topic", topic=topic, payload=b"x".hex()):
         trial.info(f"send_topic refuses {topic}")
         return
@@ -135,32 +131,32 @@ async def test_a_topic_with_a_bang(target: Target, segment: Segment, trial: Tria
 
 @clauses("BCCN-INT-08", "BCCN-CNV-05", "BCCN-CNV-06", "BCCN-CNV-07")
 @axis("op", list(SHORTHANDS))
-async def test_a_shorthand_signs_like_a_send(target: Target, segment: Segment, op: str) -> None:
+async def test_a_shorthand_signs_like_a_send(port: BroadcastPort, op: str) -> None:
     """Short for a send, so under the node's key it carries a tag like any send."""
     clause, given, chan = SHORTHANDS[op]
-    node = await speaker(target, segment, key=SECRET)
+    node = await speaker(port, key=SECRET)
     await node.do(op, payload=b"x".hex(), **given)
     await node.expect_sent(datagram(OWN, 1, chan, b"x", SECRET), clause)  # a bracket that is wrong names its own clause
 
 
 @clauses("BCCN-SEQ-08")
 @axis("op", list(SHORTHANDS))
-async def test_a_shorthand_counts_like_a_send(target: Target, segment: Segment, trial: Trial, op: str) -> None:
+async def test_a_shorthand_counts_like_a_send(port: BroadcastPort, trial: Trial, op: str) -> None:
     """Short for a send, so it takes the node's next number, and the send behind it the one after."""
     _, given, _ = SHORTHANDS[op]
-    node = await speaker(target, segment)
+    node = await speaker(port)
     await node.send("c", b"before")
     await node.do(op, payload=b"short".hex(), **given)
     await node.send("c", b"behind")
-    got = await segment.capture(3)
+    got = await port.capture(3)
     numbers = [int(found[1]) for data in got if (found := NUMBER.search(data))]
     trial.expect(numbers == [1, 2, 3], "the numbers 1, 2, 3", got)
 
 
 @clauses("BCCN-CNV-12")
-async def test_own_name(target: Target, segment: Segment, trial: Trial) -> None:
+@needs("identity")
+async def test_own_name(port: BroadcastPort, trial: Trial) -> None:
     """The conventional name is host/program/pid, with a tag or without."""
-    await target.need(ROLE, "identity")
-    node = await segment.start()
+    node = await port.node()
     name = str((await node.do("own_name"))["name"])
     trial.expect(bool(re.fullmatch(r"[^/\s:|]+/[^/\s:|]+/[0-9]+(/[^/\s:|]+)?", name)), "host/program/pid[/tag]", name)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 import re
 
-from harness.cases import clauses
-from harness.targets import Target
-from harness.trial import Trial
-from suites.bccn.segment import ROLE, Node, Segment
-from suites.bccn.wire import SECRET, fault, signed
+from harness.catalogue.cases import clauses, needs
+from harness.judging.trial import Trial
+from suites.bccn.lint import fault
+from suites.bccn.node.under_test import BroadcastPort, NodeUnderTest
+from suites.bccn.wire import SECRET, signed
 
 SHAPE = re.compile(rb"BCCN1\[[^\]]*\]([^:|]*):([0-9]+):([^:|]*)\|(.*)", re.DOTALL)
 FIRST = 41  # a counter that begins at 1 by itself is not the node's
@@ -19,7 +19,7 @@ SHORT = 100  # bytes: the text says "empty or a short status string" and no numb
 class Pulse:
     """A node that beats: its virtual clock is pushed where it has one, else real time is waited for."""
 
-    def __init__(self, node: Node, virtual: bool) -> None:
+    def __init__(self, node: NodeUnderTest, virtual: bool) -> None:
         self.node, self.virtual = node, virtual
         self.interval, self._pushed, self._began = (7.0 if virtual else 0.2), 0, asyncio.get_running_loop().time()
 
@@ -28,7 +28,7 @@ class Pulse:
         if self.virtual:
             self._pushed += 1
             await self.node.do("advance_clock", seconds=self.interval + 0.001)
-        return await self.node.segment.capture(1, "BCCN-CNV-09")
+        return await self.node.port.capture(1, "BCCN-CNV-09")
 
     @property
     def intervals(self) -> float:
@@ -36,11 +36,10 @@ class Pulse:
         return self._pushed if self.virtual else elapsed / self.interval
 
 
-async def beating(target: Target, segment: Segment, key: bytes = b"") -> Pulse:
-    await target.need(ROLE, "heartbeat")
-    node = await segment.start(name="h/p/1", key=key)
-    await node.set_seq(FIRST)
-    pulse = Pulse(node, "clock" in await target.capabilities(ROLE))
+async def beating(port: BroadcastPort, key: bytes = b"") -> Pulse:
+    await port.trial.need("heartbeat")
+    node = await port.node(key, "h/p/1", seq=FIRST)
+    pulse = Pulse(node, "clock" in await port.trial.capabilities())
     await node.do("heartbeat", interval=pulse.interval)
     return pulse
 
@@ -50,9 +49,9 @@ def numbers(heard: list[bytes]) -> list[int]:
 
 
 @clauses("BCCN-CNV-08", "BCCN-CNV-09", "BCCN-CNV-10")
-async def test_heartbeat(target: Target, segment: Segment, trial: Trial) -> None:
+async def test_heartbeat(port: BroadcastPort, trial: Trial) -> None:
     """A heartbeat goes out on heartbeat/<name> once per interval, with an empty or short payload."""
-    pulse = await beating(target, segment)
+    pulse = await beating(port)
     heard: list[bytes] = []
     while len(heard) < 4:
         heard += await pulse.next()
@@ -65,32 +64,32 @@ async def test_heartbeat(target: Target, segment: Segment, trial: Trial) -> None
 
 
 @clauses("BCCN-SEQ-08", "BCCN-SEQ-04")
-async def test_heartbeats_count_like_sends(target: Target, segment: Segment, trial: Trial) -> None:
+async def test_heartbeats_count_like_sends(port: BroadcastPort, trial: Trial) -> None:
     """Heartbeats and sends between them share the node's counter: no number twice, none left out."""
-    pulse = await beating(target, segment)
+    pulse = await beating(port)
     heard = await pulse.next()
     for turn in range(3):
         await pulse.node.send("c", b"between %d" % turn)
         heard += await pulse.next()
     while sum(b"|between" in data for data in heard) < 3:
-        heard += await segment.capture(1)
+        heard += await port.capture(1)
     wanted = list(range(FIRST, FIRST + len(heard)))
     trial.expect(numbers(heard) == wanted, f"the numbers {wanted}", numbers(heard))
 
 
 @clauses("BCCN-INT-08", "BCCN-CNV-08")
-async def test_heartbeats_are_signed_like_sends(target: Target, segment: Segment, trial: Trial) -> None:
+async def test_heartbeats_are_signed_like_sends(port: BroadcastPort, trial: Trial) -> None:
     """Under the node's key a heartbeat carries a tag like any send."""
-    pulse = await beating(target, segment, SECRET)
+    pulse = await beating(port, SECRET)
     for data in await pulse.next() + await pulse.next():
         wanted = signed(data.partition(b"]")[2])
         trial.expect(data == wanted, repr(wanted), repr(data), fault(wanted, data))
 
 
 @clauses("BCCN-CNV-08", "BCCN-API-10")
-async def test_heartbeats_follow_the_name(target: Target, segment: Segment, trial: Trial) -> None:
+async def test_heartbeats_follow_the_name(port: BroadcastPort, trial: Trial) -> None:
     """After set_name a heartbeat comes from the new name, and on its channel."""
-    pulse = await beating(target, segment)
+    pulse = await beating(port)
     await pulse.next()
     await pulse.node.set_name("h/p/2")
     await pulse.next()  # may have been on its way already
@@ -99,3 +98,12 @@ async def test_heartbeats_follow_the_name(target: Target, segment: Segment, tria
     src, chan = (match[1], match[3]) if match else (b"", b"")
     trial.expect(src == b"h/p/2", "a heartbeat from h/p/2", last, "BCCN-API-10")
     trial.expect(chan == b"heartbeat/h/p/2", "heartbeat/h/p/2", last)
+
+
+@clauses("BCCN-CNV-09", "BCCN-CNV-08")
+@needs("heartbeat")
+async def test_heartbeats_come_by_themselves(port: BroadcastPort) -> None:
+    """Nobody pushes a clock or says anything: they come all the same."""
+    node = await port.node(name="h/p/1", seq=FIRST)
+    await node.do("heartbeat", interval=0.05)
+    await port.capture(3, "BCCN-CNV-09")

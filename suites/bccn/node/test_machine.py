@@ -10,40 +10,25 @@ import functools
 from typing import Any
 
 from hypothesis import strategies as st
-from hypothesis.stateful import initialize, invariant, rule
+from hypothesis.stateful import initialize, rule
 
-from harness.cases import clauses
-from harness.errors import TargetRefused, TargetTimeout
-from harness.targets import Target
-from harness.trial import Broken, Trial
-from harness.watch import LoopMachine, Watch, explore
-from reference_impl.bccn.codec import Codec
+from harness.catalogue.cases import clauses
+from harness.judging.trial import Trial
+from harness.judging.watch import LoopMachine, explore
 from reference_impl.bccn.frames import (
-    Called,
-    Counted,
-    Delivered,
-    Done,
-    Garbage,
     GetName,
     GetSeq,
-    Heard,
     Input,
     Listen,
-    Message,
-    Mode,
-    Named,
-    Noise,
-    Refused,
     Send,
-    Sent,
     SetName,
     SetSeq,
 )
-from reference_impl.bccn.node import API, HOST, LISTENERS, WIRE, Config, NodeMachine
-from reference_impl.bccn.tracker import Tracker
-from reference_impl.core import Overdue
-from suites.bccn.segment import ELSEWHERE, HERE, ROLE, Node, Segment, unique
-from suites.bccn.wire import SECRET, Said, body, datagram, framed, signed
+from suites.bccn.node.under_test import ELSEWHERE, HERE, BroadcastPort
+from suites.bccn.node.watch import NodeWatch
+from suites.bccn.node.world import PatientTracker
+from suites.bccn.wire import SECRET, body, datagram, framed, signed
+from suites.common.names import unique
 
 SRCS = st.sampled_from(["a", "A", "a/1", "x?", "?"])  # none of the node's own names: it may hear itself
 NEAR = [1, 2, 3, 4, 2**64 - 1]  # every SANITY from 6 to 2^63 gives the same verdicts
@@ -88,103 +73,16 @@ MALFORMED = st.sampled_from(
 ADDRESSES = st.sampled_from([HERE, ELSEWHERE])
 
 
-class NodeWatch(Watch[Any]):
-    """The node of one run, and the oracle that hears all that it says."""
-
-    def __init__(self, trial: Trial, segment: Segment, node: Node, key: bytes, sanity: int) -> None:
-        super().__init__(trial, NodeMachine(Config(key=key), tracker=Tracker(sanity)))
-        self.segment, self.node, self.key, self.codec = segment, node, key, Codec()
-        self._sentinel, self._count = unique("end"), 0
-
-    def say(self, data: bytes, ip: str) -> None:
-        peer = self.segment.address(ip)
-        read = self.codec.decode(data, self.key)
-        self.told(WIRE, Noise(read, peer, 0.0) if isinstance(read, Garbage) else Heard(read, peer, 0.0))
-        self.segment.say(data, ip)
-
-    async def call(self, event: Input, op: str, **args: Any) -> bool:
-        """One call of the host; did it succeed?"""
-        self.told(API, event)
-        try:
-            result = await self.node.do(op, **args)
-        except TargetRefused as refused:
-            self.heard(API, Refused(str(refused)))
-            return False
-        self.heard(API, answered(event, result))
-        return True
-
-    async def fence(self) -> None:
-        """Prove that the node has read what was said, and hear everything it said of it."""
-        self._count += 1
-        self.say(datagram(self._sentinel, self._count, "end", b"", self.key), HERE)
-        while not await self._reached():
-            pass
-        self.segment.fenced()
-        await self._hear_the_rest()
-        await self.settle()
-        self.oracle.quiesce()  # the sentinel has shown that everything was read
-
-    async def _hear_the_rest(self) -> None:
-        """What the node broadcast, and callbacks that run late; polled while it owes any."""
-        deadline = self.loop_time() + self.trial.patience_s
-        while True:
-            for data in self.segment.captured():
-                self.heard(WIRE, Sent(data))
-            while not self.node.instance.events.empty():
-                self._hear(*await self.node.instance.event(self.trial.patience_s))
-            self.judge_waiting()
-            if self.oracle.settled:
-                return
-            if self.loop_time() > deadline:
-                self.trial.lose_patience()
-                raise Overdue(self.oracle.overdue())
-            await asyncio.sleep(0.001)
-
-    def loop_time(self) -> float:
-        return asyncio.get_running_loop().time()
-
-    async def _reached(self) -> bool:
-        try:
-            kind, data = await self.node.instance.event(self.trial.patience_s)
-        except TargetTimeout:
-            self.trial.lose_patience()
-            await self.settle()  # says what is overdue
-            return True
-        return self._hear(kind, data)
-
-    def _hear(self, kind: str, data: dict[str, Any]) -> bool:
-        """One event; was it the sentinel's delivery?"""
-        self.trial.said("node", "host", "event", f"{kind} {data}")
-        if kind not in ("delivered", "called") or self.node.is_echo(data):
-            return False
-        said = Said.of(data)
-        message = Message(*said.message, authenticated=bool(self.key))  # whether a target tells is free
-        if kind == "called":
-            self.heard(LISTENERS, Called(said.pattern, message))
-            return False
-        if said.mode not in set(Mode):
-            raise Broken("BCCN-DLV-05", "plain, all or directed", said.mode)
-        self.heard(HOST, Delivered(message, Mode(said.mode), said.peer))
-        return said.src == self._sentinel and said.seq == self._count
-
-
-def answered(event: Input, result: dict[str, Any]) -> Named | Counted | Done:
-    if isinstance(event, GetName):
-        return Named(str(result["name"]))
-    return Counted(int(result["seq"])) if isinstance(event, GetSeq) else Done()
-
-
 class Bccn(LoopMachine):
     """One node on a port of its own; the harness is everybody else."""
 
-    def __init__(self, trial: Trial, loop: asyncio.AbstractEventLoop, key: bytes, abilities: list[str]) -> None:
-        super().__init__()
-        self.loop, self.key, self.abilities = loop, key, abilities
-        trial.restart()
-        self.segment = Segment(trial)
-        config = {"sanity": SANITY} if "sanity" in abilities else {}
-        node = self.wait(self.segment.start(key=key, **config))
-        self.watch = NodeWatch(trial, self.segment, node, key, SANITY)
+    def __init__(self, trial: Trial, key: bytes, abilities: list[str], loop: asyncio.AbstractEventLoop) -> None:
+        super().__init__(trial, loop)
+        self.key, self.abilities = key, abilities
+        self.port = BroadcastPort(trial)
+        config: dict[str, Any] = {"sanity": SANITY} if "sanity" in abilities else {}
+        node = self.wait(self.port.node(key=key, **config))
+        self.watch: NodeWatch = NodeWatch(trial, self.port, node, key, PatientTracker(SANITY))
         self.name, self.sent = "", 0
         self.patterns = list(PATTERNS if "patterns" in abilities else EXACT_PATTERNS)
 
@@ -287,18 +185,11 @@ class Bccn(LoopMachine):
             self.patterns.remove(pattern)
             self._call(Listen(pattern), "listen", pattern=pattern)
 
-    @invariant()
-    def nothing_is_out_of_line(self) -> None:
-        self.watch.judge_waiting()
+    async def finish(self) -> None:
+        await self.watch.fence()
 
-    def teardown(self) -> None:
-        self.wait(self._end())
-
-    async def _end(self) -> None:
-        try:
-            await self.watch.fence()
-        finally:
-            await self.segment.close()
+    async def free(self) -> None:
+        await self.port.close()
 
     def _say(self, data: bytes, ip: str) -> None:
         self.watch.say(data, ip)
@@ -319,28 +210,18 @@ class Bccn(LoopMachine):
         self._call(event, "send", src=src or None, chan=chan, payload=payload.hex())
 
 
-@clauses(
-    "BCCN-DLV-01",
-    "BCCN-DUP-02",
-    "BCCN-DIR-13",
-    "BCCN-TRN-01",
-    "BCCN-API-12",
-    "BCCN-DUP-04",
-    "BCCN-DIR-17",
-    "BCCN-DLV-02",
-)
-async def test_a_node_follows_its_machine(target: Target, trial: Trial) -> None:
+@clauses("BCCN-DLV-01", "BCCN-DUP-02", "BCCN-DIR-13", "BCCN-TRN-01", "BCCN-API-12", "BCCN-DUP-04", "BCCN-DIR-17")
+@clauses("BCCN-DLV-02")
+async def test_a_node_follows_its_machine(trial: Trial) -> None:
     """Whatever is said to it, a node delivers, answers and broadcasts what the machine owes, and nothing else."""
-    loop = asyncio.get_running_loop()
-    abilities = await target.capabilities(ROLE)
-    make = functools.partial(Bccn, trial, loop, b"", abilities)
+    abilities = await trial.capabilities()
+    make = functools.partial(Bccn, trial, b"", abilities)
     await explore(make, steps=20, examples=60 if trial.slow else 12)
 
 
 @clauses("BCCN-INT-09", "BCCN-INT-10", "BCCN-INT-13", "BCCN-DLV-01", "BCCN-DUP-02", "BCCN-DIR-13", "BCCN-SIZ-03")
-async def test_a_node_with_a_key_follows_its_machine(target: Target, trial: Trial) -> None:
+async def test_a_node_with_a_key_follows_its_machine(trial: Trial) -> None:
     """The same under a key, with forgeries among the datagrams."""
-    loop = asyncio.get_running_loop()
-    abilities = await target.capabilities(ROLE)
-    make = functools.partial(Bccn, trial, loop, SECRET, abilities)
+    abilities = await trial.capabilities()
+    make = functools.partial(Bccn, trial, SECRET, abilities)
     await explore(make, steps=20, examples=60 if trial.slow else 10)

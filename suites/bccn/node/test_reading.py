@@ -2,69 +2,66 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from functools import partial
 
-from harness.cases import axis, clauses
-from harness.trial import Broken, Trial
-from harness.vectors import Vector, VectorFile, load
-from suites.bccn.segment import MOST_UNFENCED, Node, Segment, unique
-from suites.bccn.wire import Said, body, datagram, framed, judge_reading, key_of
+from harness.catalogue.cases import axis, clauses
+from harness.catalogue.vectors import Vector, load
+from harness.judging.trial import Broken, Each, Trial
+from suites.bccn.node.under_test import MOST_UNFENCED, NodeUnderTest, Ports
+from suites.bccn.reading import Reading, judge_reading, key_of
+from suites.bccn.wire import body, datagram, framed
+from suites.common.names import unique
 
 ENVELOPES, BODIES = load("bccn/envelopes"), load("bccn/bodies")
 FORGERIES, EXAMPLES = load("bccn/forgeries"), load("bccn/examples")
-Each = Callable[..., Awaitable[None]]
 
 
-async def judge_all(trial: Trial, each: Each, file: VectorFile) -> None:
+async def reads(ports: Ports, vector: Vector) -> None:
     """Each datagram goes to a fresh node, so that no tracker remembers another vector's sender."""
-
-    async def try_one(vector: Vector) -> None:
-        segment = Segment(trial)
-        try:
-            chan = vector.expected.get("chan", "")
-            name = chan[1:].removesuffix("/*") if len(chan) > 1 and chan[0] == "!" else ""
-            node = await segment.start(key=key_of(vector), **({"name": name} if name else {}))
-            judge_reading(vector, only(await node.hears(vector.given("wire"))))
-        finally:
-            await segment.close()
-
-    await each(file.vectors, try_one)
+    chan = vector.expected.get("chan", "")
+    name = chan[1:].removesuffix("/*") if len(chan) > 1 and chan[0] == "!" else ""
+    async with ports() as port:
+        node = await port.node(key_of(vector), name)
+        judge_reading(vector, only(await node.hears(vector.given("wire"))))
 
 
-def only(got: list[Said]) -> Said | None:
+def only(got: list[Reading]) -> Reading | None:
     if len(got) > 1:
         raise Broken("BCCN-DLV-01", "one delivery at most", str(got))
     return got[0] if got else None
 
 
 @clauses(*ENVELOPES.clauses)
-async def test_envelope(trial: Trial, each: Each) -> None:
+async def test_envelope(ports: Ports, each: Each) -> None:
     """A datagram whose envelope is sound is delivered, any other is dropped and the node goes on."""
-    await judge_all(trial, each, ENVELOPES)
+    await each(ENVELOPES, partial(reads, ports))
 
 
 @clauses(*BODIES.clauses)
-async def test_body(trial: Trial, each: Each) -> None:
+async def test_body(ports: Ports, each: Each) -> None:
     """A body of three sound fields is delivered byte for byte, any other is dropped."""
-    await judge_all(trial, each, BODIES)
+    await each(BODIES, partial(reads, ports))
 
 
 @clauses(*FORGERIES.clauses)
-async def test_forgery(trial: Trial, each: Each) -> None:
+async def test_forgery(ports: Ports, each: Each) -> None:
     """Under a key only the body's own tag is accepted."""
-    await judge_all(trial, each, FORGERIES)
+    await each(FORGERIES, partial(reads, ports))
 
 
 @clauses(*EXAMPLES.clauses)
-async def test_example(trial: Trial, each: Each) -> None:
+async def test_example(ports: Ports, each: Each) -> None:
     """The specification's examples: the right ones are delivered, those whose len is wrong are dropped."""
-    await judge_all(trial, each, EXAMPLES)
+    await each(EXAMPLES, partial(reads, ports))
 
 
 @clauses("BCCN-ENV-09")
-@axis("buffer", [512, 1024, 1280, 1400, 1401, 1472, 1500, 2048, 4096, 8192, 9000, 16384, 32768, 65000, 65506])
+@axis(
+    "buffer",
+    [512, 576, 1024, 1280, 1400, 1401, 1472, 1500, 1518, 1536, 2048, 4096, 8192, 9000, 16384, 32768, 65000, 65506],
+)
 @axis("more", {"one-byte": 1, "many-bytes": 1000})
-async def test_a_cut_datagram_does_not_look_whole(node: Node, trial: Trial, buffer: int, more: int) -> None:
+async def test_a_cut_datagram_does_not_look_whole(node: NodeUnderTest, buffer: int, more: int) -> None:
     """A len that is true only for the first N bytes of a datagram is a lie, whatever the size of the receive buffer."""
     src = unique()
     length = buffer - len(f"BCCN1[{buffer}]")
@@ -77,7 +74,7 @@ async def test_a_cut_datagram_does_not_look_whole(node: Node, trial: Trial, buff
 
 @clauses("BCCN-SIZ-04", "BCCN-ENV-09")
 @axis("size", [1400, 1401, 1473, 1501, 2049, 9001, 65507])
-async def test_large_datagrams_arrive_whole_or_not_at_all(node: Node, trial: Trial, size: int) -> None:
+async def test_large_datagrams_arrive_whole_or_not_at_all(node: NodeUnderTest, trial: Trial, size: int) -> None:
     """What happens to more than 1400 bytes is free, but nothing is ever delivered cut."""
     src = unique()
     payload = b"x" * (size - len(framed(body(src, 1, "c", b"x" * (size - 60)))) + size - 60)
@@ -91,8 +88,18 @@ async def test_large_datagrams_arrive_whole_or_not_at_all(node: Node, trial: Tri
     trial.info(f"{size} bytes: {'delivered' if got else 'dropped'}")
 
 
+@clauses("BCCN-SIZ-02", "BCCN-DLV-01")
+@axis("size", [255, 256, 511, 512, 513, 575, 576, 577, 1023, 1024, 1025, 1279, 1280, 1281, 1399, 1400])
+async def test_every_size_within_the_limit_is_delivered(node: NodeUnderTest, trial: Trial, size: int) -> None:
+    """Whatever buffer a node reads into, a datagram that fills it is no less a datagram."""
+    src = unique()
+    data = next(data for more in range(size) if len(data := datagram(src, 1, "c", b"x" * more)) == size)
+    said = await node.expect_delivered(data)
+    trial.expect(data.endswith(b"|" + said.payload), "the whole payload", len(said.payload))
+
+
 @clauses("BCCN-DLV-07", "BCCN-ENV-22")
-async def test_a_hundred_malformed_datagrams_do_no_harm(node: Node, trial: Trial) -> None:
+async def test_a_hundred_malformed_datagrams_do_no_harm(node: NodeUnderTest, trial: Trial) -> None:
     """Malformed input is dropped and the node keeps working."""
     bad = [vector.given("wire") for vector in (*ENVELOPES.vectors, *BODIES.vectors) if vector.result == "invalid"][:100]
     for start in range(0, len(bad), MOST_UNFENCED - 5):
@@ -103,7 +110,7 @@ async def test_a_hundred_malformed_datagrams_do_no_harm(node: Node, trial: Trial
 
 
 @clauses("BCCN-ENV-22")
-async def test_every_beginning_of_a_datagram_is_survived(node: Node, trial: Trial) -> None:
+async def test_every_beginning_of_a_datagram_is_survived(node: NodeUnderTest, trial: Trial) -> None:
     """A datagram cut anywhere is dropped, and the whole one is still delivered."""
     whole = datagram("cut", 1, "chan", b"payload")
     got = await node.hears(*(whole[:size] for size in range(len(whole))))
@@ -113,7 +120,7 @@ async def test_every_beginning_of_a_datagram_is_survived(node: Node, trial: Tria
 
 @clauses("BCCN-INT-18")
 @axis("algo", ["hmac", "crc32", "sig", "unknown"])
-async def test_an_unverified_check_is_never_authentication(node: Node, trial: Trial, algo: str) -> None:
+async def test_an_unverified_check_is_never_authentication(node: NodeUnderTest, trial: Trial, algo: str) -> None:
     """Without a key a datagram with a check may be delivered or dropped, but is never called authenticated."""
     got = await node.hears(framed(b"a:1:c|x", f":{algo}=a1b2c3d4e5f60718"))
     trial.expect(not any(said.authenticated for said in got), "not called authenticated", got)

@@ -2,50 +2,59 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
-
-from harness.cases import axis, clauses
-from harness.targets import Target
-from harness.trial import Broken, Trial
-from harness.vectors import Vector, load
-from suites.bccn.segment import ELSEWHERE, HERE, ROLE, Node, Segment, unique
+from harness.catalogue.cases import axis, clauses, needs
+from harness.catalogue.vectors import Vector, load
+from harness.judging.trial import Broken, Each, Trial
+from suites.bccn.node.under_test import ELSEWHERE, HERE, BroadcastPort, NodeUnderTest, Ports
 from suites.bccn.wire import datagram
+from suites.common.names import unique
 
 TRACES = load("bccn/tracker")
-Each = Callable[..., Awaitable[None]]
 
 
-async def marks(node: Node, src: str, seqs: list[int]) -> str:
+async def marks(node: NodeUnderTest, src: str, seqs: list[int]) -> str:
     """D for each number that was delivered, - for each that was not."""
     got = await node.hears(*(datagram(src, seq, "c", b"%d" % index) for index, seq in enumerate(seqs)))
-    delivered = {int(said.payload) for said in got}
-    return "".join("D" if index in delivered else "-" for index in range(len(seqs)))
+    delivered = {said.payload for said in got}
+    return "".join("D" if b"%d" % index in delivered else "-" for index in range(len(seqs)))
+
+
+def misread(seqs: list[int], wanted: str, got: str) -> str:
+    """The clause of the first number that was read wrongly."""
+    index = next(i for i, (right, told) in enumerate(zip(wanted, got, strict=True)) if right != told)
+    heard = [seq for seq, mark in zip(seqs[:index], wanted, strict=False) if mark == "D"]
+    if not heard:
+        return "BCCN-DUP-09"
+    if wanted[index] == "-":
+        return "BCCN-DUP-04" if heard[-1] < max(heard) else "BCCN-DUP-02"
+    if seqs[index] > heard[-1]:
+        return "BCCN-DUP-15" if wanted[index - 1] == "-" else "BCCN-DUP-05"
+    return "BCCN-DUP-16" if heard[-1] == 2**64 - 1 else "BCCN-DUP-10"
 
 
 @clauses(*TRACES.clauses)
-async def test_trace(trial: Trial, target: Target, each: Each) -> None:
+async def test_trace(ports: Ports, each: Each) -> None:
     """One sender's numbers: which are news."""
-    known = "sanity" in await target.capabilities(ROLE)
 
     async def try_one(vector: Vector) -> None:
-        segment = Segment(trial)
-        try:
-            given = vector.input
-            node = await segment.start(**({"sanity": given["sanity"]} if "sanity" in given else {}))
+        given, wanted = vector.input, vector.expected["marks"]
+        async with ports() as port:
+            node = await port.node(**({"sanity": given["sanity"]} if "sanity" in given else {}))
             got = await marks(node, unique(), [int(seq) for seq in given["seqs"]])
-            if got != vector.expected["marks"]:
-                raise Broken(vector.clauses[0], f"{vector.expected['marks']} for {given['seqs']}", got)
-        finally:
-            await segment.close()
+        if got != wanted:
+            clause = misread([int(seq) for seq in given["seqs"]], wanted, got)
+            own = clause if clause in vector.clauses else vector.clauses[0]
+            raise Broken(own, f"{wanted} for {given['seqs']}", got)
 
-    await each([v for v in TRACES.vectors if known or not v.needs], try_one)
+    await each(TRACES, try_one)
 
 
 @clauses("BCCN-DUP-06", "BCCN-DUP-14", "BCCN-SRC-06")
-async def test_senders_do_not_collide(node: Node, trial: Trial) -> None:
+async def test_senders_do_not_collide(node: NodeUnderTest, trial: Trial) -> None:
     """The key is the whole src: prefixes, children and capitals are senders of their own."""
     stem = unique("H")
-    names = [stem, f"{stem}/1", f"{stem}/1/9", stem.lower(), f"{stem}1", stem[:-1] + "x"]
+    names = [stem, f"{stem}/1", f"{stem}/1/9", stem.lower(), f"{stem}1", stem[:-1] + "x", f"{stem}/01"]
+    names += [f"{stem}{'x' * (size - len(stem) - 1)}{end}" for size in (33, 65, 128) for end in "ab"]
     got = await node.hears(*(datagram(name, 5, "c") for name in names))
     trial.expect([said.src for said in got] == names, f"{names}", [said.src for said in got])
     again = await node.hears(*(datagram(name, 5, "c") for name in names))
@@ -53,7 +62,7 @@ async def test_senders_do_not_collide(node: Node, trial: Trial) -> None:
 
 
 @clauses("BCCN-DUP-14")
-async def test_a_child_is_not_its_parent(node: Node, trial: Trial) -> None:
+async def test_a_child_is_not_its_parent(node: NodeUnderTest, trial: Trial) -> None:
     """After a fork parent and child may count alike: both are delivered."""
     parent = unique("h/p")
     got = await node.hears(datagram(parent, 5, "c"), datagram(f"{parent}/9", 5, "c"), datagram(parent, 6, "c"))
@@ -62,16 +71,16 @@ async def test_a_child_is_not_its_parent(node: Node, trial: Trial) -> None:
 
 @clauses("BCCN-DUP-08")
 @axis("chans", {"plain": ("c", "d"), "all": ("c", "!"), "directed": ("!", "!h/p/1"), "payload": ("c", "c")})
-async def test_the_channel_does_not_matter(segment: Segment, trial: Trial, chans: tuple[str, str]) -> None:
+async def test_the_channel_does_not_matter(port: BroadcastPort, trial: Trial, chans: tuple[str, str]) -> None:
     """The same number on another channel is the same message."""
-    node = await segment.start(name="h/p/1")
+    node = await port.node(name="h/p/1")
     src, (one, other) = unique(), chans
     got = await node.hears(datagram(src, 5, one, b"1"), datagram(src, 5, other, b"2"), datagram(src, 6, other, b"3"))
     trial.expect([said.payload for said in got] == [b"1", b"3"], "the first and the third", got)
 
 
 @clauses("BCCN-DUP-06", "BCCN-DUP-02")
-async def test_a_named_sender_is_one_wherever_it_is(node: Node, trial: Trial) -> None:
+async def test_a_named_sender_is_one_wherever_it_is(node: NodeUnderTest) -> None:
     """For a known name the address is no part of the key."""
     src = unique()
     await node.expect_delivered(datagram(src, 5, "c", b"1"), ip=HERE)
@@ -79,7 +88,7 @@ async def test_a_named_sender_is_one_wherever_it_is(node: Node, trial: Trial) ->
 
 
 @clauses("BCCN-DUP-07", "BCCN-SRC-07")
-async def test_how_unknown_senders_are_told_apart(node: Node, trial: Trial) -> None:
+async def test_how_unknown_senders_are_told_apart(node: NodeUnderTest, trial: Trial) -> None:
     """By src, by address or by both: reported. The first one of each address is never taken for its own duplicate."""
     first = await node.hears(datagram("?", 5, "c", b"1"), ip=HERE)
     trial.expect(len(first) == 1, "the first unknown sender to be delivered", first, "BCCN-SRC-07")
@@ -91,11 +100,34 @@ async def test_how_unknown_senders_are_told_apart(node: Node, trial: Trial) -> N
     trial.info(f"unknown senders are told apart {'by their address' if other else 'by src alone: not at all'}")
 
 
+@clauses("BCCN-DUP-02", "BCCN-DUP-07")
+async def test_a_port_is_no_part_of_an_unknown_sender(node: NodeUnderTest, port: BroadcastPort, trial: Trial) -> None:
+    """By src, by IP address or by both, "?" is the same sender on another port of its address."""
+    await node.expect_delivered(datagram("?", 5, "c", b"1"), "BCCN-SRC-07")
+    port.say(datagram("?", 5, "c", b"2"), mouth=1)
+    got = await node.fence()
+    trial.expect(not got, "a duplicate from another port of one address", got)
+
+
+@clauses("BCCN-DUP-11", "BCCN-DUP-02")
+@needs("clock")
+async def test_one_is_forgotten_and_the_others_are_not(port: BroadcastPort) -> None:
+    """Each sender has a time of its own: whoever was heard since is remembered."""
+    node = await port.node(ttl=100)
+    early, late = unique(), unique()
+    await node.expect_delivered(datagram(early, 5, "c"))
+    await node.do("advance_clock", seconds=60)
+    await node.expect_delivered(datagram(late, 5, "c"))
+    await node.do("advance_clock", seconds=50)
+    await node.expect_dropped(datagram(late, 5, "c"), "BCCN-DUP-02")
+    await node.expect_delivered(datagram(early, 5, "c"))
+
+
 @clauses("BCCN-DUP-11")
-async def test_a_silent_sender_is_forgotten(target: Target, segment: Segment, trial: Trial) -> None:
+@needs("clock")
+async def test_a_silent_sender_is_forgotten(port: BroadcastPort) -> None:
     """After the configured time a sender's old number is news again, and not before."""
-    await target.need(ROLE, "clock")
-    node = await segment.start(ttl=100)
+    node = await port.node(ttl=100)
     early, late = unique(), unique()
     await node.hears(datagram(early, 5, "c"), datagram(late, 5, "c"))
     await node.do("advance_clock", seconds=50)
@@ -106,11 +138,10 @@ async def test_a_silent_sender_is_forgotten(target: Target, segment: Segment, tr
 
 
 @clauses("BCCN-DUP-12")
-async def test_missed_heartbeats_end_a_sender_sooner(target: Target, segment: Segment, trial: Trial) -> None:
+@needs("heartbeat_expiry", "clock")
+async def test_missed_heartbeats_end_a_sender_sooner(port: BroadcastPort, trial: Trial) -> None:
     """A sender that has sent heartbeats is forgotten after some missed ones; whether one that never did is: reported."""
-    await target.need(ROLE, "heartbeat_expiry")
-    await target.need(ROLE, "clock")
-    node = await segment.start(ttl=1000, heartbeat_interval=10, heartbeats_missed=3)
+    node = await port.node(ttl=1000, heartbeat_interval=10, heartbeats_missed=3)
     beating, other = unique("b"), unique("o")
     await node.hears(datagram(beating, 5, f"heartbeat/{beating}"), datagram(other, 5, "c"))
     await node.do("advance_clock", seconds=15)
@@ -121,8 +152,20 @@ async def test_missed_heartbeats_end_a_sender_sooner(target: Target, segment: Se
     trial.info(f"a sender without heartbeats is {'forgotten like one that missed them' if forgotten else 'kept'}")
 
 
+@clauses("BCCN-DUP-12")
+@needs("heartbeat_expiry", "clock")
+async def test_a_sender_that_beats_may_say_more(port: BroadcastPort) -> None:
+    """What it says between its heartbeats does not make it one that has none."""
+    node = await port.node(ttl=1000, heartbeat_interval=10, heartbeats_missed=3)
+    beating = unique("b")
+    await node.expect_delivered(datagram(beating, 5, f"heartbeat/{beating}"))
+    await node.expect_delivered(datagram(beating, 6, "c"))
+    await node.do("advance_clock", seconds=55)
+    await node.expect_delivered(datagram(beating, 6, "c"))
+
+
 @clauses("BCCN-DUP-15", "BCCN-DLV-07")
-async def test_a_malformed_datagram_moves_nothing(node: Node, trial: Trial) -> None:
+async def test_a_malformed_datagram_moves_nothing(node: NodeUnderTest, trial: Trial) -> None:
     """What is no message has no number."""
     src = unique()
     bad = f"BCCN1[99]{src}:9:c|x".encode()
@@ -131,9 +174,9 @@ async def test_a_malformed_datagram_moves_nothing(node: Node, trial: Trial) -> N
 
 
 @clauses("BCCN-DUP-02", "BCCN-DIR-13")
-async def test_does_a_message_for_others_count(segment: Segment, trial: Trial) -> None:
+async def test_does_a_message_for_others_count(port: BroadcastPort, trial: Trial) -> None:
     """Whether a directed message for another node moves the tracker is free: reported."""
-    node = await segment.start(name="me/p/1")
+    node = await port.node(name="me/p/1")
     src = unique()
     await node.hears(datagram(src, 4, "c"), datagram(src, 6, "!other/p/2"))
     got = await node.hears(datagram(src, 5, "c"))
@@ -141,7 +184,7 @@ async def test_does_a_message_for_others_count(segment: Segment, trial: Trial) -
 
 
 @clauses("BCCN-DUP-13", "BCCN-DUP-02")
-async def test_each_datagram_twice_is_each_message_once(node: Node, trial: Trial) -> None:
+async def test_each_datagram_twice_is_each_message_once(node: NodeUnderTest, trial: Trial) -> None:
     """A sender that doubles everything is delivered once each, in order."""
     src = unique()
     got = await node.hears(*(datagram(src, seq, "c") for seq in range(1, 16) for _ in range(2)))
@@ -149,7 +192,7 @@ async def test_each_datagram_twice_is_each_message_once(node: Node, trial: Trial
 
 
 @clauses("BCCN-DUP-01", "BCCN-DUP-06")
-async def test_senders_are_tracked_side_by_side(node: Node, trial: Trial) -> None:
+async def test_senders_are_tracked_side_by_side(node: NodeUnderTest, trial: Trial) -> None:
     """Interleaved senders do not disturb one another's numbers."""
     names = [unique() for _ in range(8)]
     await node.hears(*(datagram(name, 10 * index + n, "c") for n in (1, 2) for index, name in enumerate(names)))
@@ -157,3 +200,32 @@ async def test_senders_are_tracked_side_by_side(node: Node, trial: Trial) -> Non
     trial.expect(not stale, "no stale number to be delivered", stale)
     fresh = await node.hears(*(datagram(name, 10 * index + 3, "c") for index, name in enumerate(names)))
     trial.expect(len(fresh) == 8, "eight fresh ones", fresh)
+
+
+@clauses("BCCN-DUP-01", "BCCN-DUP-02", "BCCN-DUP-06", "BCCN-DUP-14")
+async def test_many_senders_are_remembered(node: NodeUnderTest, trial: Trial) -> None:
+    """Sixty-four senders with the same number: each is news once, and none makes another forgotten."""
+    names = [unique(f"many/{number**5}") for number in range(64)]  # of several lengths: no simple hash tells all apart
+    for first in (names[:32], names[32:]):
+        got = [said.src for said in await node.hears(*(datagram(name, 5, "c") for name in first))]
+        trial.expect(got == first, "each of them, once", f"{len(got)} of {len(first)}", "BCCN-DUP-06")
+    for again in (names[:32], names[32:]):
+        stale = await node.hears(*(datagram(name, 5, "c") for name in again))
+        trial.expect(not stale, "no number twice", [said.src for said in stale], "BCCN-DUP-02")
+
+
+GAPS = {
+    "restarts": ("BCCN-DUP-10", [2**64 - 1, 1, 2**64 - 1, 1, 1, 2, 2**64 - 1, 0, 0], "DDDD-DDD-"),
+    "gap-of-31-bits": ("BCCN-DUP-05", [5, 5 + 2**31, 5 + 2**31, 6 + 2**31], "DD-D"),
+    "gap-of-32-bits": ("BCCN-DUP-05", [5, 5 + 2**32, 5 + 2**32, 6 + 2**32, 5 + 2**33], "DD-DD"),
+    "gap-of-63-bits": ("BCCN-DUP-05", [5, 5 + 2**63, 5 + 2**63, 6 + 2**63], "DD-D"),
+}
+
+
+@clauses("BCCN-DUP-05", "BCCN-DUP-10", "BCCN-DUP-04", "BCCN-SEQ-02")
+@axis("numbers", GAPS)
+async def test_numbers_far_apart(node: NodeUnderTest, trial: Trial, numbers: tuple[str, list[int], str]) -> None:
+    """A sender may start again as often as it likes, and leap as far as 64 bits go."""
+    clause, seqs, wanted = numbers
+    got = await marks(node, unique(), seqs)
+    trial.expect(got == wanted, f"{wanted} for {seqs}", got, clause)

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import base64
+import json
 from dataclasses import replace
 
-from harness.cases import axis, clauses
-from harness.trial import Trial
+from harness.catalogue.cases import axis, clauses
+from harness.judging.trial import Broken, Trial
 from reference_impl.peerbus.frames import Deliver
-from suites.peerbus.bus import SECRET, Bus, PrivateBus, codec, message, signed, unique
+from reference_impl.peerbus.signing import Profile
+from suites.common.names import unique
+from suites.peerbus import wire
+from suites.peerbus.broker.under_test import BrokerLine, BrokerUnderTest, PrivateBroker
+from suites.peerbus.envelopes import SECRET, codec, message, signed
+from suites.peerbus.lint import ENVELOPE_KEYS, RELAYED
 
 BODIES = {
     "object": b'{"text":"hello"}',
@@ -28,80 +34,62 @@ BODIES = {
 }
 
 
-@clauses(
-    "PB-2.4-04",
-    "PB-2.4-01",
-    "PB-2.4-05",
-    "PB-2-01",
-    "PB-2-03",
-    "PB-2-02",
-    "PB-1-02",
-    "PB-1-03",
-    "PB-1-04",
-    "PB-3-01",
-    "PB-3-02",
-    "PB-0-02",
-    "PB-6-02",
-    "PB-2.3-04",
-)
-async def test_every_frame_has_its_shape(bus: Bus) -> None:
+@clauses("PB-2.4-04", "PB-2.4-01", "PB-2.4-05", "PB-2-01", "PB-2-03", "PB-2-02", "PB-1-02", "PB-1-03", "PB-1-04")
+@clauses("PB-3-01", "PB-3-02", "PB-0-02", "PB-6-02", "PB-2.3-04")
+async def test_every_frame_has_its_shape(sender: BrokerLine, receiver: BrokerLine) -> None:
     """An ordinary session, each frame linted: text, one object, nothing behind it, the members of its type, "v1"."""
-    sender, receiver = await bus.peer(), await bus.peer()
     empty = signed(message(sender.name, receiver.name, b"null", ts="", source=""))
     for envelope in (message(sender.name, receiver.name), empty):
         await sender.send(envelope)
         await receiver.expect_delivery(envelope, clause="PB-2.4-04")
-    copy = message(sender.name, "*")
-    await sender.send(copy)
-    await receiver.expect_delivery(copy, f"{copy.id}|{receiver.name}", "PB-2.4-04")
+    copy = await sender.broadcast()
+    await receiver.expect_copy(copy, "PB-2.4-04")
     await receiver.fence()
 
 
 @clauses("PB-2.4-06", "PB-2.4-11", "PB-5-18")
 @axis("when", ["live", "offline", "reconnect", "takeover"])
-async def test_key_of_a_direct_message_is_its_id(bus: Bus, when: str) -> None:
+async def test_key_of_a_direct_message_is_its_id(
+    broker: BrokerUnderTest, sender: BrokerLine, receiver: BrokerLine, when: str
+) -> None:
     """delivery_key equals the envelope's id on every path to the recipient."""
-    sender, receiver = await bus.peer(), await bus.peer()
     envelope = message(sender.name, receiver.name)
     if when == "offline":
-        await bus.leave(receiver, sender)
-    await sender.send(envelope)
-    await sender.fence()
+        await broker.leave(receiver, sender)
+    await sender.post(envelope)
     if when == "reconnect":
         await receiver.expect_delivery(envelope)
-        await bus.leave(receiver, sender)
+        await broker.leave(receiver, sender)
     if when != "live":
-        receiver, _ = await bus.register(receiver.name)
+        receiver, _ = await broker.register(receiver.name)
     await receiver.expect_delivery(envelope, envelope.id, "PB-2.4-06")
 
 
 @clauses("PB-2.4-07", "PB-2.4-11", "PB-5-18")
 @axis("when", ["live", "reconnect", "takeover"])
-async def test_key_of_a_broadcast_copy_names_its_recipient(bus: Bus, when: str) -> None:
+async def test_key_of_a_broadcast_copy_names_its_recipient(broker: BrokerUnderTest, when: str) -> None:
     """delivery_key is "<id>|<recipient>" for each recipient, on every path."""
-    sender, *receivers = [await bus.peer() for _ in range(3)]
-    envelope = message(sender.name, "*")
-    await sender.send(envelope)
+    sender, *receivers = await broker.peers(3)
+    envelope = await sender.broadcast()
     await sender.fence()
     for receiver in receivers:
-        await receiver.expect_delivery(envelope, f"{envelope.id}|{receiver.name}", "PB-2.4-07")
+        await receiver.expect_copy(envelope, "PB-2.4-07")
         if when == "reconnect":
-            await bus.leave(receiver, sender)
+            await broker.leave(receiver, sender)
         if when != "live":
-            again, _ = await bus.register(receiver.name)
+            again, _ = await broker.register(receiver.name)
             await again.expect_delivery(envelope, f"{envelope.id}|{receiver.name}", "PB-2.4-07")
 
 
 @clauses("PB-2.4-11", "PB-3-29", "PB-5-18")
-async def test_keys_survive_a_restart(own_bus: PrivateBus, trial: Trial) -> None:
+async def test_keys_survive_a_restart(own_broker: PrivateBroker, trial: Trial) -> None:
     """After a restart each recipient gets its own copy under its own key, and direct messages under their id."""
-    sender, *receivers = [await own_bus.peer() for _ in range(3)]
+    sender, *receivers = await own_broker.peers(3)
     copy, direct = message(sender.name, "*"), message(sender.name, receivers[0].name)
-    await sender.send(copy, direct)
-    await sender.fence()
-    await own_bus.restart()
+    await sender.post(copy, direct)
+    await own_broker.restart()
     for receiver in receivers:
-        again, _ = await own_bus.register(receiver.name)
+        again, _ = await own_broker.register(receiver.name)
         wanted = {f"{copy.id}|{receiver.name}"} | ({direct.id} if receiver is receivers[0] else set())
         got = {d.delivery_key for d in await again.deliveries(len(wanted), "PB-3-29")}
         trial.expect(got == wanted, str(wanted), got, "PB-3-29")
@@ -109,9 +97,8 @@ async def test_keys_survive_a_restart(own_bus: PrivateBus, trial: Trial) -> None
 
 @clauses("PB-3-10", "PB-3-11", "PB-2.4-08")
 @axis("body", BODIES)
-async def test_body_is_carried_verbatim(bus: Bus, trial: Trial, body: bytes) -> None:
+async def test_body_is_carried_verbatim(sender: BrokerLine, receiver: BrokerLine, trial: Trial, body: bytes) -> None:
     """Every kind of JSON arrives as it was spelled, and verifies."""
-    sender, receiver = await bus.peer(), await bus.peer()
     envelope = message(sender.name, receiver.name, body)
     await sender.send(envelope)
     got = await receiver.expect_delivery(envelope, clause="PB-3-11")
@@ -122,19 +109,17 @@ async def test_body_is_carried_verbatim(bus: Bus, trial: Trial, body: bytes) -> 
 @clauses("PB-3-08", "PB-3-07", "PB-3-21")
 @axis("field", ["source", "ts", "sender"])
 @axis("text", {"unicode": "źródło 🐢", "spaces": "  two  ", "quotes": 'a"b\\c', "empty": "", "control": "a\tb\u0001"})
-async def test_header_strings_are_carried_verbatim(bus: Bus, field: str, text: str) -> None:
+async def test_header_strings_are_carried_verbatim(
+    sender: BrokerLine, receiver: BrokerLine, field: str, text: str
+) -> None:
     """source, ts and from reach the recipient as the sender chose them."""
-    sender, receiver = await bus.peer(), await bus.peer()
-    envelope = message(sender.name, receiver.name, **{field: text})
-    await sender.send(envelope)
-    await receiver.expect_delivery(envelope, clause="PB-3-08")
+    await sender.reaches(receiver, message(sender.name, receiver.name, **{field: text}), clause="PB-3-08")
 
 
 @clauses("PB-3-11")
 @axis("hmac", {"forged": "00" * 32, "upper": "AB" * 32, "text": "not hex at all", "empty": ""})
-async def test_broker_neither_checks_nor_changes_the_mac(bus: Bus, hmac: str) -> None:
+async def test_broker_neither_checks_nor_changes_the_mac(sender: BrokerLine, receiver: BrokerLine, hmac: str) -> None:
     """The broker relays whatever the sender signed, or did not; the recipient decides."""
-    sender, receiver = await bus.peer(), await bus.peer()
     envelope = replace(message(sender.name, receiver.name), hmac=hmac)
     await sender.send(envelope)
     await receiver.expect_delivery(envelope)
@@ -142,9 +127,10 @@ async def test_broker_neither_checks_nor_changes_the_mac(bus: Bus, hmac: str) ->
 
 @clauses("PB-4-27")
 @axis("text", {"html": "<a&b>", "line-separators": "a\u2028b\u2029"})
-async def test_contested_characters_arrive_equal(bus: Bus, trial: Trial, text: str) -> None:
+async def test_contested_characters_arrive_equal(
+    sender: BrokerLine, receiver: BrokerLine, trial: Trial, text: str
+) -> None:
     """Characters that the two profiles spell differently on the wire still mean the same string."""
-    sender, receiver = await bus.peer(), await bus.peer()
     envelope = message(sender.name, receiver.name, source=text)
     await sender.send(envelope)
     got = await receiver.expect(Deliver)
@@ -153,25 +139,59 @@ async def test_contested_characters_arrive_equal(bus: Bus, trial: Trial, text: s
 
 @clauses("PB-2.4-03")
 @axis("shape", ["plain", "with-id-and-to"])
-async def test_deliver_from_a_client_is_ignored(bus: Bus, shape: str) -> None:
+async def test_deliver_from_a_client_is_ignored(sender: BrokerLine, receiver: BrokerLine, shape: str) -> None:
     """A client's deliver routes nothing and ends nothing; the sentinel arrives first."""
-    sender, receiver = await bus.peer(), await bus.peer()
     smuggled = message(sender.name, receiver.name)
     text = codec.encode(Deliver(smuggled.id, smuggled)).decode()
     if shape == "with-id-and-to":
         text = text[:-1] + f',"id":"{unique("x")}","to":"{receiver.name}","kind":"msg"}}'
     await sender.text(text)
-    sentinel = message(sender.name, receiver.name)
-    await sender.send(sentinel)
-    await receiver.expect_delivery(sentinel, clause="PB-2.4-03")
+    await sender.reaches(receiver, clause="PB-2.4-03")
 
 
 @clauses("PB-6-10")
-async def test_secret_is_never_on_the_wire(bus: Bus, trial: Trial) -> None:
+async def test_secret_is_never_on_the_wire(sender: BrokerLine, receiver: BrokerLine, trial: Trial) -> None:
     """The broker does not know the HMAC secret and so cannot say it, raw, in hex or in base64."""
-    sender, receiver = await bus.peer(), await bus.peer()
     await sender.send(message(sender.name, receiver.name), message(sender.name, "*"))
     await receiver.deliveries(2)
     heard = b"".join(bytes.fromhex(entry.raw) for entry in trial.timeline if entry.sender == "broker")
     forms = (SECRET, SECRET.hex().encode(), base64.b64encode(SECRET))
     trial.expect(not any(form in heard for form in forms), "no form of the secret", "it is there")
+
+
+SPELLINGS = {
+    "html": {"body": '{"t":"<a&b>\u2028"}'},
+    "html-header": {"source": '"<a&b>"'},
+    "spaces": {"body": '{ "a" : [ 1 , 2 ] }'},
+    "escapes": {"source": r'"\u0041\/\ud83d\ude00"'},
+    "missing": {"ts": "", "source": ""},
+    "no-body": {"body": ""},
+    "beyond-the-nine": {"extra": '{"k":[1.0]}'},
+}
+
+
+@clauses("PB-3-11", "PB-3-31")
+@axis("spelling", SPELLINGS)
+@axis("when", ["live", "restart"])
+async def test_a_message_is_relayed_as_it_was_spelled(
+    own_broker: PrivateBroker, trial: Trial, spelling: dict[str, str], when: str
+) -> None:
+    """The document relays the very text; the original writes the nine fields anew, which mean the same."""
+    sender, receiver = await own_broker.peer(), await own_broker.peer()
+    texts = wire.signed(wire.members(receiver.name, **spelling))
+    text = wire.object_text({name: value for name, value in texts.items() if value})
+    await sender.text(text)
+    got = await receiver.expect(Deliver)
+    if when == "restart":
+        await own_broker.restart()
+        receiver, _ = await own_broker.register(receiver.name)
+        got = await receiver.expect(Deliver)
+    trial.expect(meaning(got.envelope.wire) == meaning(text), text, got.envelope.wire.decode())
+    if own_broker.profile is Profile.DOCUMENT and got.envelope.wire != text.encode():
+        raise Broken("PB-3-11", text, got.envelope.wire.decode(), RELAYED)
+
+
+def meaning(text: str | bytes) -> dict[str, object]:
+    """The nine members; those that are left out read as empty."""
+    value = json.loads(text)
+    return {name: value.get(name, None if name == "body" else "") for name in ENVELOPE_KEYS}

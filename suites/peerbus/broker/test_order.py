@@ -5,10 +5,12 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterable
 
-from harness.cases import clauses
-from harness.trial import Trial
+from harness.catalogue.cases import clauses
+from harness.judging.trial import Trial
 from reference_impl.peerbus.frames import Deliver, Envelope
-from suites.peerbus.bus import Bus, Peer, message, unique
+from suites.common.names import unique
+from suites.peerbus.broker.under_test import BrokerLine, BrokerUnderTest
+from suites.peerbus.envelopes import message
 
 MANY = 200
 
@@ -33,35 +35,33 @@ def _first_difference(wanted: list[str], got: list[str]) -> str:
 
 
 @clauses("PB-5-12")
-async def test_live_order(bus: Bus, trial: Trial) -> None:
+async def test_live_order(sender: BrokerLine, receiver: BrokerLine, trial: Trial) -> None:
     """200 messages to a connected peer arrive in the order of sending."""
-    sender, receiver = await bus.peer(), await bus.peer()
     sent = [letter(sender.name, receiver.name, n) for n in range(MANY)]
     await sender.send(*sent)
     assert_in_order(trial, sent, await receiver.deliveries(MANY, "PB-5-12"), "PB-5-12")
 
 
 @clauses("PB-5-13")
-async def test_flush_order_of_two_senders(bus: Bus, trial: Trial) -> None:
+async def test_flush_order_of_two_senders(broker: BrokerUnderTest, trial: Trial) -> None:
     """Two senders interleave messages to an absent peer; at register each sender's come in order."""
-    one, two, name = await bus.peer(), await bus.peer(), unique("r")
-    await bus.leave(await bus.peer(name), one)
+    one, two = await broker.peer(), await broker.peer()
+    name = await broker.absent(one)
     sent = {peer.name: [letter(peer.name, name, n) for n in range(MANY // 2)] for peer in (one, two)}
     for first, second in zip(sent[one.name], sent[two.name], strict=True):
         await one.send(first)
         await two.send(second)
     await one.fence()
     await two.fence()
-    receiver, _ = await bus.register(name)
+    receiver, _ = await broker.register(name)
     got = await receiver.deliveries(MANY, "PB-5-13")
     for mine in sent.values():
         assert_in_order(trial, mine, got, "PB-5-13")
 
 
 @clauses("PB-5-13", "PB-5-12")
-async def test_direct_and_broadcast_share_one_order(bus: Bus, trial: Trial) -> None:
+async def test_direct_and_broadcast_share_one_order(sender: BrokerLine, receiver: BrokerLine, trial: Trial) -> None:
     """A sender's direct messages and broadcasts arrive in the order it sent them."""
-    sender, receiver = await bus.peer(), await bus.peer()
     sent = [letter(sender.name, "*" if n % 2 else receiver.name, n) for n in range(40)]
     await sender.send(*sent)
     got = [d.envelope.id for d in await receiver.deliveries(40)]
@@ -69,29 +69,24 @@ async def test_direct_and_broadcast_share_one_order(bus: Bus, trial: Trial) -> N
 
 
 @clauses("PB-5-14")
-async def test_order_while_the_recipient_reconnects(bus: Bus, trial: Trial) -> None:
+async def test_order_while_the_recipient_reconnects(broker: BrokerUnderTest, sender: BrokerLine, trial: Trial) -> None:
     """A sender streams while its recipient comes and goes: on every connection its messages are in order, none is lost."""
-    sender, name = await bus.peer(), unique("r")
+    name = unique("r")
     sent = [letter(sender.name, name, n) for n in range(MANY)]
     seen: list[list[Deliver]] = []
-    first = await bus.peer(name)
-
-    async def stream() -> None:
-        for envelope in sent:
-            await sender.send(envelope)
-            await asyncio.sleep(0)
+    first = await broker.peer(name)
 
     async def come_and_go() -> None:
-        peer: Peer = first
+        peer: BrokerLine = first
         for _ in range(5):
             seen.append(await peer.deliveries(1))
             await peer.close()
-            seen[-1] += [f for f in peer.drained() if isinstance(f, Deliver)]
-            peer, _ = await bus.register(name)
+            seen[-1] += peer.waiting_deliveries()
+            peer, _ = await broker.register(name)
 
-    await asyncio.gather(stream(), come_and_go())
+    await asyncio.gather(sender.stream(sent), come_and_go())
     await sender.fence()
-    last, _ = await bus.register(name)
+    last, _ = await broker.register(name)
     seen.append(await last.deliveries(MANY, "PB-5-14"))
     assert_in_order(trial, sent, seen[-1], "PB-5-14")
     for connection in seen[:-1]:
@@ -100,18 +95,11 @@ async def test_order_while_the_recipient_reconnects(bus: Bus, trial: Trial) -> N
 
 
 @clauses("PB-2.1-26", "PB-5-12")
-async def test_peers_comes_first_while_others_send(bus: Bus, trial: Trial) -> None:
+async def test_peers_comes_first_while_others_send(broker: BrokerUnderTest, sender: BrokerLine, trial: Trial) -> None:
     """A peer that registers under load hears its ack before any delivery, and then everything in order."""
-    sender, name = await bus.peer(), unique("r")
-    await bus.leave(await bus.peer(name), sender)
+    name = await broker.absent(sender)
     sent = [letter(sender.name, name, n) for n in range(MANY)]
-
-    async def stream() -> None:
-        for envelope in sent:
-            await sender.send(envelope)
-            await asyncio.sleep(0)
-
-    streaming = asyncio.create_task(stream())
-    receiver, _ = await bus.register(name)  # reads the ack, which must be first
+    streaming = asyncio.create_task(sender.stream(sent))
+    receiver, _ = await broker.register(name)  # reads the ack, which must be first
     await streaming
     assert_in_order(trial, sent, await receiver.deliveries(MANY, "PB-5-12"), "PB-5-12")

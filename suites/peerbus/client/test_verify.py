@@ -9,34 +9,33 @@ import json
 import random
 from collections.abc import Callable
 
-from harness.cases import axis, clauses
+from harness.catalogue.cases import axis, clauses
 from harness.errors import TargetFailed, TargetRefused
-from harness.targets import Target
-from harness.trial import Broken, Trial
+from harness.judging.trial import Broken, Trial
 from reference_impl.peerbus.signing import Profile
-from suites.peerbus import handmade
-from suites.peerbus.adapter import ROLE, Adapter, Link
-from suites.peerbus.bus import SECRET
+from suites.peerbus import wire
+from suites.peerbus.client.under_test import ClientLine, ClientUnderTest
+from suites.peerbus.envelopes import SECRET
 from suites.peerbus.profiles import need_profile, profile_of
 
 Members = dict[str, str]
 
 
-async def assert_accepted(adapter: Adapter, link: Link, texts: Members, clause: str = "") -> None:
+async def assert_accepted(client: ClientUnderTest, line: ClientLine, texts: Members, clause: str = "") -> None:
     """The delivery is surfaced with its body, and acked once consumed."""
-    await link.text(handmade.delivery(texts))
-    got = await adapter.message(clause)
-    adapter.trial.expect(got.id == handmade.id_of(texts), f"{texts['id']} surfaced", got, clause)
+    await line.text(wire.delivery(texts))
+    got = await client.message(clause)
+    client.trial.expect(got.id == wire.id_of(texts), f"{texts['id']} surfaced", got, clause)
     wanted, came = json.loads(texts.get("body", "null")), json.loads(got.body)
-    adapter.trial.expect(came == wanted, f"the body {texts.get('body')}", got.body, clause)
-    await adapter.consume(got.id)
-    await link.expect_ack(got.id, clause)
+    client.trial.expect(came == wanted, f"the body {texts.get('body')}", got.body, clause)
+    await client.consume(got.id)
+    await line.expect_ack(got.id, clause)
 
 
-async def assert_rejected(adapter: Adapter, link: Link, texts: Members, clause: str = "") -> None:
+async def assert_rejected(client: ClientUnderTest, line: ClientLine, texts: Members, clause: str = "") -> None:
     """The delivery is neither surfaced nor acked, and the connection goes on."""
-    await link.text(handmade.delivery(texts, key=handmade.id_of(texts) or "key"))
-    await adapter.expect_ignored(link, clause)
+    await line.text(wire.delivery(texts, key=wire.id_of(texts) or "key"))
+    await client.expect_ignored(line, clause)
 
 
 # -- tampering ---------------------------------------------------------------------------------------------------------
@@ -56,44 +55,44 @@ TAMPERED = {
 
 @clauses("PB-4-18", "PB-4-22", "PB-2.4-15")
 @axis("field", list(TAMPERED))
-async def test_a_tampered_field_is_rejected(adapter: Adapter, link: Link, field: str) -> None:
+async def test_a_tampered_field_is_rejected(client: ClientUnderTest, line: ClientLine, field: str) -> None:
     """One signed field, or the MAC itself, changed after signing: dropped, not surfaced, not acked."""
-    texts = handmade.signed(handmade.members(adapter.name))
-    await assert_rejected(adapter, link, texts | {field: TAMPERED[field]})
+    texts = wire.signed(wire.members(client.name))
+    await assert_rejected(client, line, texts | {field: TAMPERED[field]})
 
 
 @clauses("PB-4-26")
 @axis("version", {"v2": '"v2"', "V1": '"V1"', "empty": '""'})
-async def test_the_version_is_signed(adapter: Adapter, link: Link, version: str) -> None:
+async def test_the_version_is_signed(client: ClientUnderTest, line: ClientLine, version: str) -> None:
     """A version changed after signing breaks the signature."""
-    texts = handmade.signed(handmade.members(adapter.name))
-    await assert_rejected(adapter, link, texts | {"protocol_version": version})
+    texts = wire.signed(wire.members(client.name))
+    await assert_rejected(client, line, texts | {"protocol_version": version})
 
 
 @clauses("PB-4-18")
-async def test_a_single_bit_is_enough(adapter: Adapter, link: Link, trial: Trial) -> None:
+async def test_a_single_bit_is_enough(client: ClientUnderTest, line: ClientLine) -> None:
     """A MAC wrong in its last bit, or in its first, is wrong."""
-    texts = handmade.signed(handmade.members(adapter.name))
+    texts = wire.signed(wire.members(client.name))
     right = bytes.fromhex(json.loads(texts["hmac"]))
     for wrong in (right[:-1] + bytes([right[-1] ^ 1]), bytes([right[0] ^ 128]) + right[1:]):
-        await assert_rejected(adapter, link, texts | {"hmac": f'"{wrong.hex()}"'})
+        await assert_rejected(client, line, texts | {"hmac": f'"{wrong.hex()}"'})
 
 
 @clauses("PB-4-18", "PB-4-22")
-async def test_another_secret_is_rejected(adapter: Adapter, link: Link) -> None:
+async def test_another_secret_is_rejected(client: ClientUnderTest, line: ClientLine) -> None:
     """A message signed with a secret that is not ours."""
-    texts = handmade.members(adapter.name)
-    other = handmade.mac(handmade.canonical(texts), SECRET[::-1])
-    await assert_rejected(adapter, link, texts | {"hmac": f'"{other}"'})
+    texts = wire.members(client.name)
+    other = wire.mac(wire.canonical(texts), SECRET[::-1])
+    await assert_rejected(client, line, texts | {"hmac": f'"{other}"'})
 
 
 @clauses("PB-5-11", "PB-5-25", "PB-4-22")
-async def test_bad_bad_good(adapter: Adapter, link: Link) -> None:
+async def test_bad_bad_good(client: ClientUnderTest, line: ClientLine) -> None:
     """Forged copies of a message do not keep the genuine one out, and do not stop the pump."""
-    texts = handmade.signed(handmade.members(adapter.name))
+    texts = wire.signed(wire.members(client.name))
     for field in ("body", "hmac"):
-        await link.text(handmade.delivery(texts | {field: TAMPERED[field]}))
-    await assert_accepted(adapter, link, texts)
+        await line.text(wire.delivery(texts | {field: TAMPERED[field]}))
+    await assert_accepted(client, line, texts)
 
 
 # -- the MAC's own spelling --------------------------------------------------------------------------------------------
@@ -119,30 +118,32 @@ UNREADABLE: dict[str, Callable[[str], str | None]] = {
 @clauses("PB-4-19", "PB-4-22")
 @axis("spelling", SHORT)
 async def test_a_mac_of_another_length_is_rejected(
-    adapter: Adapter, link: Link, spelling: Callable[[str], str]
+    client: ClientUnderTest, line: ClientLine, spelling: Callable[[str], str]
 ) -> None:
     """A prefix of the right MAC is not the right MAC, nor is anything longer."""
-    texts = handmade.signed(handmade.members(adapter.name))
-    await assert_rejected(adapter, link, texts | {"hmac": json.dumps(spelling(json.loads(texts["hmac"])))})
+    texts = wire.signed(wire.members(client.name))
+    await assert_rejected(client, line, texts | {"hmac": json.dumps(spelling(json.loads(texts["hmac"])))})
 
 
 @clauses("PB-4-21", "PB-4-22")
 @axis("spelling", UNREADABLE)
 async def test_a_mac_that_is_no_hex_is_rejected(
-    adapter: Adapter, link: Link, spelling: Callable[[str], str | None]
+    client: ClientUnderTest, line: ClientLine, spelling: Callable[[str], str | None]
 ) -> None:
     """Missing, empty or not hexadecimal: rejected like a wrong one."""
-    texts = handmade.signed(handmade.members(adapter.name))
+    texts = wire.signed(wire.members(client.name))
     mac = spelling(json.loads(texts.pop("hmac")))
-    await assert_rejected(adapter, link, texts if mac is None else texts | {"hmac": json.dumps(mac)})
+    await assert_rejected(client, line, texts if mac is None else texts | {"hmac": json.dumps(mac)})
 
 
 @clauses("PB-4-17")
 @axis("case", {"upper": str.upper, "mixed": lambda mac: "".join(c.upper() if i % 2 else c for i, c in enumerate(mac))})
-async def test_hex_of_either_case_verifies(adapter: Adapter, link: Link, case: Callable[[str], str]) -> None:
+async def test_hex_of_either_case_verifies(
+    client: ClientUnderTest, line: ClientLine, case: Callable[[str], str]
+) -> None:
     """The comparison is of the bytes that the hex stands for."""
-    texts = handmade.signed(handmade.members(adapter.name))
-    await assert_accepted(adapter, link, texts | {"hmac": json.dumps(case(json.loads(texts["hmac"])))})
+    texts = wire.signed(wire.members(client.name))
+    await assert_accepted(client, line, texts | {"hmac": json.dumps(case(json.loads(texts["hmac"])))})
 
 
 # -- the canonical form ------------------------------------------------------------------------------------------------
@@ -155,58 +156,60 @@ def shuffled(texts: Members) -> list[str]:
 @clauses("PB-4-15")
 @axis("order", {"shuffled": shuffled, "reversed": lambda texts: list(texts)[::-1], "sorted": sorted})
 async def test_the_order_on_the_wire_is_free(
-    adapter: Adapter, link: Link, order: Callable[[Members], list[str]]
+    client: ClientUnderTest, line: ClientLine, order: Callable[[Members], list[str]]
 ) -> None:
     """The canonical form is built from the parsed fields, in whatever order they came."""
-    texts = handmade.signed(handmade.members(adapter.name))
-    await assert_accepted(adapter, link, {name: texts[name] for name in order(texts)})
+    texts = wire.signed(wire.members(client.name))
+    await assert_accepted(client, line, {name: texts[name] for name in order(texts)})
 
 
 @clauses("PB-4-15", "PB-4-18")
 @axis("order", {"shuffled": shuffled, "sorted": sorted})
 async def test_signed_in_wire_order_is_rejected(
-    adapter: Adapter, link: Link, order: Callable[[Members], list[str]]
+    client: ClientUnderTest, line: ClientLine, order: Callable[[Members], list[str]]
 ) -> None:
     """A signature over the members in another order than section 4's is no signature."""
-    plain = handmade.members(adapter.name)
+    plain = wire.members(client.name)
     texts = {name: plain[name] for name in order(plain)}
-    await assert_rejected(adapter, link, handmade.signed(texts, over=handmade.object_text(texts)))
+    await assert_rejected(client, line, wire.signed(texts, over=wire.object_text(texts)))
 
 
 @clauses("PB-4-15")
 @axis(
     "spelling", {"id": r'"\u0069d-%s"', "solidus": r'"a\/%s"', "unicode": r'"\u00e9-%s"', "upper-hex": r'"\u00E9-%s"'}
 )
-async def test_escapes_in_a_header_are_read(adapter: Adapter, link: Link, spelling: str) -> None:
+async def test_escapes_in_a_header_are_read(client: ClientUnderTest, line: ClientLine, spelling: str) -> None:
     """A header string counts by its value: however it is escaped on the wire, it is signed in canonical spelling."""
-    wire = handmade.members(adapter.name)
-    wire["id"] = spelling % handmade.id_of(wire)
-    plain = wire | {"id": json.dumps(json.loads(wire["id"]), ensure_ascii=False)}
-    await assert_accepted(adapter, link, handmade.signed(wire, over=handmade.canonical(plain)))
+    texts = wire.members(client.name)
+    texts["id"] = spelling % wire.id_of(texts)
+    plain = texts | {"id": json.dumps(json.loads(texts["id"]), ensure_ascii=False)}
+    await assert_accepted(client, line, wire.signed(texts, over=wire.canonical(plain)))
 
 
 @clauses("PB-4-15")
 @axis("extra", {"member": {"extra": "1"}, "type": {"type": '"chat"'}, "first": {"aaa": "null"}})
-async def test_other_members_are_not_signed(adapter: Adapter, link: Link, extra: Members) -> None:
+async def test_other_members_are_not_signed(client: ClientUnderTest, line: ClientLine, extra: Members) -> None:
     """A member that is not one of the nine is ignored."""
-    await assert_accepted(adapter, link, extra | handmade.signed(handmade.members(adapter.name)))
+    await assert_accepted(client, line, extra | wire.signed(wire.members(client.name)))
 
 
 @clauses("PB-4-15")
 @axis("empty", ["ts", "source"])
-async def test_empty_fields_are_signed_as_empty(adapter: Adapter, link: Link, empty: str) -> None:
+async def test_empty_fields_are_signed_as_empty(client: ClientUnderTest, line: ClientLine, empty: str) -> None:
     """An empty string is a member of the signed form like any other."""
-    texts = handmade.members(adapter.name) | {empty: '""'}
-    await assert_accepted(adapter, link, handmade.signed(texts))
+    texts = wire.members(client.name) | {empty: '""'}
+    await assert_accepted(client, line, wire.signed(texts))
 
 
 @clauses("PB-4-18", "PB-4-15")
 @axis("empty", ["ts", "source"])
-async def test_signed_without_the_empty_field_is_rejected(adapter: Adapter, link: Link, empty: str) -> None:
+async def test_signed_without_the_empty_field_is_rejected(
+    client: ClientUnderTest, line: ClientLine, empty: str
+) -> None:
     """Nothing is left out of the signed form, not even what is empty."""
-    texts = handmade.members(adapter.name) | {empty: '""'}
-    order = [name for name in handmade.SIGNED if name != empty]
-    await assert_rejected(adapter, link, handmade.signed(texts, over=handmade.object_text(texts, order)))
+    texts = wire.members(client.name) | {empty: '""'}
+    order = [name for name in wire.SIGNED if name != empty]
+    await assert_rejected(client, line, wire.signed(texts, over=wire.object_text(texts, order)))
 
 
 SPELLINGS = {
@@ -223,25 +226,27 @@ SPELLINGS = {
 
 @clauses("PB-3-11", "PB-4-15")
 @axis("body", SPELLINGS)
-async def test_a_body_verifies_as_it_is_spelled(adapter: Adapter, link: Link, body: str) -> None:
+async def test_a_body_verifies_as_it_is_spelled(client: ClientUnderTest, line: ClientLine, body: str) -> None:
     """The body is signed as its text, never decoded and written again."""
-    await assert_accepted(adapter, link, handmade.signed(handmade.members(adapter.name, body=body)))
+    await assert_accepted(client, line, wire.signed(wire.members(client.name, body=body)))
 
 
 @clauses("PB-4-18", "PB-3-11")
 @axis("rewritten", {"sorted": '{"a":2,"z":1.0}', "number": '{"z":1,"a":2}', "spaced": '{"z": 1.0, "a": 2}'})
-async def test_signed_over_a_rewritten_body_is_rejected(adapter: Adapter, link: Link, rewritten: str) -> None:
+async def test_signed_over_a_rewritten_body_is_rejected(
+    client: ClientUnderTest, line: ClientLine, rewritten: str
+) -> None:
     """An equal value in another spelling is another body; spaces that are not on the wire are in nobody's canonical form."""
-    texts = handmade.members(adapter.name, body='{"z":1.0,"a":2}')
-    await assert_rejected(adapter, link, handmade.signed(texts, handmade.canonical(texts | {"body": rewritten})))
+    texts = wire.members(client.name, body='{"z":1.0,"a":2}')
+    await assert_rejected(client, line, wire.signed(texts, wire.canonical(texts | {"body": rewritten})))
 
 
 @clauses("PB-4-15")
-async def test_an_absent_body_is_null(adapter: Adapter, link: Link) -> None:
+async def test_an_absent_body_is_null(client: ClientUnderTest, line: ClientLine) -> None:
     """Without a body the signed form says null."""
-    texts = handmade.members(adapter.name)
+    texts = wire.members(client.name)
     del texts["body"]
-    await assert_accepted(adapter, link, handmade.signed(texts))
+    await assert_accepted(client, line, wire.signed(texts))
 
 
 SPACED = {"spaces": '{ "z" : 1 , "a" : [ 1 , 2 ] }', "lines": '{\n\t"z": 1,\r\n\t"a": [1, 2]\n}'}
@@ -249,36 +254,34 @@ SPACED = {"spaces": '{ "z" : 1 , "a" : [ 1 , 2 ] }', "lines": '{\n\t"z": 1,\r\n\
 
 @clauses("PB-4-15")
 @axis("body", SPACED)
-async def test_a_spaced_body_is_signed_compact(target: Target, adapter: Adapter, link: Link, body: str) -> None:
+async def test_a_spaced_body_is_signed_compact(client: ClientUnderTest, line: ClientLine, body: str) -> None:
     """Code profile: whitespace between tokens is not signed."""
-    await need_profile(target, ROLE, Profile.CODE)
-    texts = handmade.members(adapter.name, body=body)
-    await assert_accepted(
-        adapter, link, handmade.signed(texts, handmade.canonical(texts | {"body": '{"z":1,"a":[1,2]}'}))
-    )
+    await need_profile(client.trial, Profile.CODE)
+    texts = wire.members(client.name, body=body)
+    await assert_accepted(client, line, wire.signed(texts, wire.canonical(texts | {"body": '{"z":1,"a":[1,2]}'})))
 
 
 @clauses("PB-4-18")
 @axis("body", SPACED)
-async def test_signed_over_the_spaced_body_is_rejected(target: Target, adapter: Adapter, link: Link, body: str) -> None:
+async def test_signed_over_the_spaced_body_is_rejected(client: ClientUnderTest, line: ClientLine, body: str) -> None:
     """Code profile: a signature over the whitespace is no signature."""
-    await need_profile(target, ROLE, Profile.CODE)
-    await assert_rejected(adapter, link, handmade.signed(handmade.members(adapter.name, body=body)))
+    await need_profile(client.trial, Profile.CODE)
+    await assert_rejected(client, line, wire.signed(wire.members(client.name, body=body)))
 
 
 @clauses("PB-4-15")
 @axis("field", {"source": "source", "body": "body"})
 async def test_characters_of_html_verify_as_the_profile_says(
-    target: Target, adapter: Adapter, link: Link, field: str
+    client: ClientUnderTest, line: ClientLine, field: str
 ) -> None:
     """Signed as they stand, in the code profile as their lower-case escapes; the host sees the characters."""
-    texts = handmade.members(adapter.name) | {field: '"<a>&b\u2028\u2029"'}
-    code = await profile_of(target, ROLE) is Profile.CODE
-    over = handmade.canonical(texts | {field: handmade.escaped(texts[field])} if code else texts)
+    texts = wire.members(client.name) | {field: '"<a>&b\u2028\u2029"'}
+    code = await profile_of(client.trial) is Profile.CODE
+    over = wire.canonical(texts | {field: wire.escaped(texts[field])} if code else texts)
     try:
-        await assert_accepted(adapter, link, handmade.signed(texts, over))
+        await assert_accepted(client, line, wire.signed(texts, over))
     except Broken as broken:
-        raise Broken(broken.clause, broken.expected, broken.observed, handmade.CONTESTED) from None
+        raise Broken(broken.clause, broken.expected, broken.observed, wire.CONTESTED) from None
 
 
 # -- secrets and versions ----------------------------------------------------------------------------------------------
@@ -287,46 +290,47 @@ async def test_characters_of_html_verify_as_the_profile_says(
 @clauses("PB-4-20", "PB-4-19")
 @axis("size", [0, 1, 16, 31])
 async def test_with_a_short_secret_nothing_is_surfaced(
-    adapters: Callable[..., Adapter], trial: Trial, size: int
+    clients: Callable[..., ClientUnderTest], trial: Trial, size: int
 ) -> None:
     """A client with less than 32 bytes of secret refuses to start, or at least takes nothing for verified."""
-    adapter = adapters()
-    adapter.secret = SECRET[:size]
+    client = clients()
+    client.secret = SECRET[:size]
     try:
-        await adapter.start()
-        link = await adapter.online()
+        await client.start()
+        line = await client.online()
     except (TargetRefused, TargetFailed):
         return
-    texts = handmade.members(adapter.name)
-    texts["hmac"] = json.dumps(handmade.mac(handmade.canonical(texts), adapter.secret))
-    await link.text(handmade.delivery(texts))
-    link.cut()
-    await adapter.registering()
-    trial.expect(adapter.messages.empty(), "nothing surfaced", adapter.messages)
+    texts = wire.members(client.name)
+    texts["hmac"] = json.dumps(wire.mac(wire.canonical(texts), client.secret))
+    await line.text(wire.delivery(texts))
+    line.cut()
+    await client.registering()
+    seen = client.messages.drain()
+    trial.expect(not seen, "nothing surfaced", seen)
 
 
 @clauses("PB-4-20")
-async def test_a_secret_of_32_bytes_is_enough(adapters: Callable[..., Adapter]) -> None:
+async def test_a_secret_of_32_bytes_is_enough(clients: Callable[..., ClientUnderTest]) -> None:
     """The shortest secret that is allowed works; so does a longer one."""
     for secret in (SECRET, SECRET * 3):
-        adapter = adapters()
-        adapter.secret = secret
-        link = await (await adapter.start()).online()
-        texts = handmade.members(adapter.name)
-        texts["hmac"] = json.dumps(handmade.mac(handmade.canonical(texts), secret))
-        await assert_accepted(adapter, link, texts)
+        client = clients()
+        client.secret = secret
+        line = await (await client.start()).online()
+        texts = wire.members(client.name)
+        texts["hmac"] = json.dumps(wire.mac(wire.canonical(texts), secret))
+        await assert_accepted(client, line, texts)
 
 
 @clauses("PB-3-03", "PB-6-03")
 @axis("version", {"v2": '"v2"', "empty": '""', "V1": '"V1"'})
 async def test_an_envelope_of_another_version(
-    target: Target, adapter: Adapter, link: Link, version: str, trial: Trial
+    client: ClientUnderTest, line: ClientLine, version: str, trial: Trial
 ) -> None:
     """Signed with another version: the code does not look at it, the document says reject; judged by profile."""
-    texts = handmade.signed(handmade.members(adapter.name, protocol_version=version))
-    if await profile_of(target, ROLE) is Profile.DOCUMENT:
-        await assert_rejected(adapter, link, texts)
+    texts = wire.signed(wire.members(client.name, protocol_version=version))
+    if await profile_of(client.trial) is Profile.DOCUMENT:
+        await assert_rejected(client, line, texts)
         trial.info(f"an envelope of version {version} is dropped, as the document says; the original does not look")
     else:
-        await assert_accepted(adapter, link, texts)
+        await assert_accepted(client, line, texts)
         trial.info(f"an envelope of version {version} is surfaced, as by the original; the document says reject")

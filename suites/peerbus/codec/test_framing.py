@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Awaitable, Callable
 from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.cases import axis, clauses
+from harness.catalogue.cases import axis, clauses
+from harness.catalogue.vectors import Vector, load
 from harness.errors import TargetFailed
-from harness.trial import Broken, Trial
-from harness.vectors import Vector, load
-from suites.peerbus.codec.asked import Asked
-from suites.peerbus.codec.texts import Parts, parts, wires
+from harness.judging.trial import Broken, Each, Trial
+from suites.peerbus.codec.strategies import Parts, parts, wires
+from suites.peerbus.codec.under_test import CodecUnderTest
 
 VECTORS = load("peerbus/framing")
 LONGEST = 1_048_575  # bytes of a line before its LF
@@ -35,13 +34,13 @@ def values(*wires: bytes) -> list[Any]:
     return [json.loads(wire) for wire in wires]
 
 
-async def assert_objects(codec: Asked, chunks: list[bytes], wanted: list[Any], clause: str) -> None:
+async def assert_objects(codec: CodecUnderTest, chunks: list[bytes], wanted: list[Any], clause: str) -> None:
     """Exactly these objects come out of the stream."""
     got = await codec.decode_lines(chunks)
     codec.trial.expect(got == wanted, str(wanted)[:400], "a refusal" if got is None else str(got)[:400], clause)
 
 
-async def assert_lines(codec: Asked, wires: list[bytes]) -> list[bytes]:
+async def assert_lines(codec: CodecUnderTest, wires: list[bytes]) -> list[bytes]:
     """One line per object, ended by one LF and nothing else (PB-1-05); each is the object given (PB-1-09)."""
     stream = await codec.encode_lines(wires)
     expect = codec.trial.expect
@@ -72,21 +71,21 @@ def _is_object(line: bytes) -> bool:
 
 @clauses("PB-1-05")
 @axis("objects", [1, 2, 50])
-async def test_each_object_is_one_line(codec: Asked, objects: int) -> None:
+async def test_each_object_is_one_line(codec: CodecUnderTest, objects: int) -> None:
     """N objects are N lines, each ended by one LF."""
     await assert_lines(codec, [ACK.replace(b"m1", b"m%d" % i) for i in range(objects)])
 
 
 @clauses("PB-1-08", "PB-1-05")
 @axis("written", {"pretty": '{\n  "a": [\n    1,\n    2\n  ]\n}', "crlf": "[1,\r\n2]", "leading": "\n\n7\n"})
-async def test_pretty_printed_body_is_one_line(codec: Asked, written: str) -> None:
+async def test_pretty_printed_body_is_one_line(codec: CodecUnderTest, written: str) -> None:
     """Line feeds between the tokens of a body do not get into the stream."""
     await assert_lines(codec, [Parts(HEADER, (written,)).wire(), ACK])
 
 
 @clauses("PB-1-08")
 @axis("where", {"body": ("", '"a\\nb\\u000a"'), "header": ("a\nb", "1")})
-async def test_line_feed_in_a_string_stays_escaped(codec: Asked, where: tuple[str, str]) -> None:
+async def test_line_feed_in_a_string_stays_escaped(codec: CodecUnderTest, where: tuple[str, str]) -> None:
     """A string that holds a line feed does not end the line."""
     source, body = where
     await assert_lines(codec, [Parts(HEADER, (body,)).with_field("source", source).wire(), ACK])
@@ -94,7 +93,7 @@ async def test_line_feed_in_a_string_stays_escaped(codec: Asked, where: tuple[st
 
 @clauses("PB-1-08", "PB-1-05", "PB-1-09")
 @given(data=st.data())
-async def test_any_envelopes_are_as_many_lines(codec: Asked, trial: Trial, data: st.DataObject) -> None:
+async def test_any_envelopes_are_as_many_lines(codec: CodecUnderTest, trial: Trial, data: st.DataObject) -> None:
     """Whatever envelopes say and however they were written, each is one line with the same object."""
     trial.restart()
     said = data.draw(st.lists(parts(), min_size=1, max_size=2))
@@ -103,7 +102,7 @@ async def test_any_envelopes_are_as_many_lines(codec: Asked, trial: Trial, data:
 
 @clauses("PB-3-11")
 @given(said=parts())
-async def test_line_carries_the_body_verbatim(codec: Asked, trial: Trial, said: Parts) -> None:
+async def test_line_carries_the_body_verbatim(codec: CodecUnderTest, trial: Trial, said: Parts) -> None:
     """A compact body stands in its line byte for byte."""
     trial.restart()
     [line] = await assert_lines(codec, [said.wire()])
@@ -113,7 +112,7 @@ async def test_line_carries_the_body_verbatim(codec: Asked, trial: Trial, said: 
 
 @clauses("PB-1-09")
 @axis("frame", FRAMES)
-async def test_both_framings_carry_the_same_object(codec: Asked, frame: bytes) -> None:
+async def test_both_framings_carry_the_same_object(codec: CodecUnderTest, frame: bytes) -> None:
     """A frame written as a line and read again is the object that a WebSocket message carries."""
     [line] = await assert_lines(codec, [frame])
     await assert_objects(codec, [line + b"\n"], values(frame), "PB-1-09")
@@ -123,7 +122,7 @@ async def test_both_framings_carry_the_same_object(codec: Asked, frame: bytes) -
 
 
 @clauses(*VECTORS.clauses)
-async def test_vector(codec: Asked, each: Callable[..., Awaitable[None]]) -> None:
+async def test_vector(codec: CodecUnderTest, each: Each) -> None:
     """A stream's lines are the vector's objects; a bad line is an error and never an object."""
 
     async def try_one(vector: Vector) -> None:
@@ -131,9 +130,9 @@ async def test_vector(codec: Asked, each: Callable[..., Awaitable[None]]) -> Non
         wanted = [None if text is None else json.loads(text) for text in vector.expected["objects"]]
         got = await codec.decode_lines(chunks)
         if not agrees(got, wanted):
-            raise Broken(vector.clauses[0], str(wanted), "a refusal" if got is None else str(got), vector.contested)
+            raise Broken.of(vector, str(wanted), "a refusal" if got is None else str(got))
 
-    await each(VECTORS.vectors, try_one)
+    await each(VECTORS, try_one)
 
 
 def agrees(got: list[Any] | None, wanted: list[Any]) -> bool:
@@ -146,7 +145,7 @@ def agrees(got: list[Any] | None, wanted: list[Any]) -> bool:
 
 @clauses("PB-1-06")
 @axis("cut", {"whole": 1 << 30, "byte-by-byte": 1, "sevens": 7})
-async def test_lines_are_read_however_they_are_cut(codec: Asked, cut: int) -> None:
+async def test_lines_are_read_however_they_are_cut(codec: CodecUnderTest, cut: int) -> None:
     """The same bytes in other pieces are the same objects, in order."""
     stream = b"".join(frame + b"\n" for frame in FRAMES.values())
     await assert_objects(codec, pieces(stream, cut), values(*FRAMES.values()), "PB-1-06")
@@ -158,7 +157,7 @@ def pieces(stream: bytes, size: int) -> list[bytes]:
 
 @clauses("PB-1-06")
 @axis("trailing", {"half-an-object": ACK[:20], "half-a-name": b'{"proto', "brace": b"{"})
-async def test_trailing_bytes_wait_for_their_line(codec: Asked, trailing: bytes) -> None:
+async def test_trailing_bytes_wait_for_their_line(codec: CodecUnderTest, trailing: bytes) -> None:
     """Bytes behind the last LF are no object yet; with the rest of their line they are."""
     first = FRAMES["envelope"] + b"\n" + trailing
     got = await codec.decode_lines([first])
@@ -169,8 +168,17 @@ async def test_trailing_bytes_wait_for_their_line(codec: Asked, trailing: bytes)
 
 
 @clauses("PB-1-06")
+@axis("cut", {"in-the-middle": 100, "before-its-last-byte": -1, "before-its-line-feed": None})
+async def test_a_long_line_in_two_chunks_hides_no_short_ones(codec: CodecUnderTest, cut: int | None) -> None:
+    """The chunk that ends a long line brings shorter ones behind it: each of them is read."""
+    long, rest = FRAMES["deliver"][:cut], FRAMES["deliver"][len(FRAMES["deliver"][:cut]) :]
+    chunks = [long, rest + b"\n" + ACK + b"\n" + FRAMES["peers"] + b"\n"]
+    await assert_objects(codec, chunks, values(FRAMES["deliver"], ACK, FRAMES["peers"]), "PB-1-06")
+
+
+@clauses("PB-1-06")
 @given(data=st.data())
-async def test_chunking_never_changes_the_objects(codec: Asked, trial: Trial, data: st.DataObject) -> None:
+async def test_chunking_never_changes_the_objects(codec: CodecUnderTest, trial: Trial, data: st.DataObject) -> None:
     """Any split of a stream, inside characters too, gives its objects."""
     trial.restart()
     said = data.draw(st.lists(parts(), min_size=1, max_size=2))
@@ -182,7 +190,7 @@ async def test_chunking_never_changes_the_objects(codec: Asked, trial: Trial, da
 
 @clauses("PB-1-06")
 @given(line=st.text('{}[],:"\\nul01 \t\r\x00\u00e9', min_size=1, max_size=30))
-async def test_garbage_line_is_never_an_object(codec: Asked, trial: Trial, line: str) -> None:
+async def test_garbage_line_is_never_an_object(codec: CodecUnderTest, trial: Trial, line: str) -> None:
     """Text that is no object is an error, and the object before it still comes."""
     trial.restart()
     if _is_object(line.encode()) or not line.strip(" \t\r") or line.strip(" \t\r") == "null":
@@ -203,14 +211,14 @@ def line_of(size: int) -> bytes:
 
 @clauses("PB-1-07")
 @axis("cut", {"whole": 1 << 30, "pieces": 65_536})
-async def test_line_of_one_mebibyte_is_read(codec: Asked, cut: int) -> None:
+async def test_line_of_one_mebibyte_is_read(codec: CodecUnderTest, cut: int) -> None:
     """A line of 1,048,575 bytes and its LF is an object; so is the line behind it."""
     long = line_of(LONGEST)
     await assert_objects(codec, pieces(long + b"\n" + ACK + b"\n", cut), values(long, ACK), "PB-1-07")
 
 
 @clauses("PB-1-07")
-async def test_longer_line(codec: Asked, trial: Trial) -> None:
+async def test_longer_line(codec: CodecUnderTest, trial: Trial) -> None:
     """What happens to a line beyond one mebibyte is not specified; it is recorded, an exception of the target too."""
     try:
         got = await codec.decode_lines([line_of(LONGEST + 2) + b"\n" + ACK + b"\n"])
@@ -221,7 +229,7 @@ async def test_longer_line(codec: Asked, trial: Trial) -> None:
 
 
 @clauses("PB-1-06")
-async def test_blank_line(codec: Asked, trial: Trial) -> None:
+async def test_blank_line(codec: CodecUnderTest, trial: Trial) -> None:
     """A blank line is no object; whether it is an error is not specified, and recorded."""
     got = await codec.decode_lines([ACK + b"\n\n" + ACK + b"\n"])
     skipped, wanted = values(ACK, ACK), [*values(ACK), None, *values(ACK)]

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any
 
-from harness.cases import axis, clauses
-from harness.trial import Broken, Trial
-from suites.sbp.codec.asked import Asked, Refusal, same_frame
+from harness.catalogue.cases import axis, clauses
+from harness.judging.trial import Broken, Each, Trial
+from suites.sbp.codec.under_test import CodecUnderTest, Refusal, same_frame
 from suites.sbp.wire import A
 
-Each = Callable[..., Awaitable[None]]
 KINDS: dict[str, dict[str, Any]] = {
     "handshake": {"peer_id": "peer-a"},
     "ping": {},
@@ -36,7 +34,7 @@ class BadId:
 
 
 @clauses("SBP-FID-06")
-async def test_an_id_of_another_length_is_refused(codec: Asked, each: Each) -> None:
+async def test_an_id_of_another_length_is_refused(codec: CodecUnderTest, each: Each) -> None:
     """An id is exactly sixteen bytes, in each kind; so is the id that an Ack names."""
     sizes = (0, 1, 15, 17, 32)
     bad = [BadId(f"{kind}-{n}", fields(kind, id="ab" * n)) for kind in KINDS for n in sizes]
@@ -52,7 +50,9 @@ async def test_an_id_of_another_length_is_refused(codec: Asked, each: Each) -> N
 
 @clauses("SBP-FLAGS-02", "SBP-FLAGS-01", "SBP-FLAGS-03", "SBP-TS-05", "SBP-PAY-01", "SBP-FID-01", "SBP-VER-01")
 @axis("kind", KINDS)
-async def test_the_timestamp_bit_says_whether_there_is_one(codec: Asked, trial: Trial, kind: dict[str, Any]) -> None:
+async def test_the_timestamp_bit_says_whether_there_is_one(
+    codec: CodecUnderTest, trial: Trial, kind: dict[str, Any]
+) -> None:
     """With a timestamp a frame has bit 0 and eight bytes more behind its id; without, neither."""
     name = next(n for n, body in KINDS.items() if body is kind)
     plain, stamped = [await written(codec, fields(name, ts=ts)) for ts in (None, "0")]
@@ -65,7 +65,7 @@ async def test_the_timestamp_bit_says_whether_there_is_one(codec: Asked, trial: 
     trial.expect(same_frame(stamped, wanted), wanted.hex(), stamped.hex(), "SBP-FLAGS-01")
 
 
-async def written(codec: Asked, members: dict[str, Any]) -> bytes:
+async def written(codec: CodecUnderTest, members: dict[str, Any]) -> bytes:
     got = await codec.encode(members)
     if isinstance(got, Refusal):
         raise Broken(codec.trial.own_clause, "bytes", f"refused: {got}")
@@ -82,7 +82,7 @@ async def written(codec: Asked, members: dict[str, Any]) -> bytes:
         "both": {"caps": [], "metadata": {}},
     },
 )
-async def test_a_handshake_is_written_as_json(codec: Asked, trial: Trial, hints: dict[str, Any]) -> None:
+async def test_a_handshake_is_written_as_json(codec: CodecUnderTest, trial: Trial, hints: dict[str, Any]) -> None:
     """Protocol and version are v1's, the peer id as given, hints where they are given."""
     raw = await written(codec, fields("handshake", peer_id="p\u00e9er", **hints))
     trial.expect(raw[0] == 0 and raw[18] == 0, "Control, op 0", raw[:19].hex(), "SBP-HS-01")
@@ -114,7 +114,9 @@ NO_BYTES: dict[str, tuple[str, dict[str, Any]]] = {
 
 @clauses("SBP-TS-03", "SBP-ERR-02", "SBP-MSG-05")
 @axis("frame", NO_BYTES)
-async def test_what_has_no_bytes_is_refused(codec: Asked, trial: Trial, frame: tuple[str, dict[str, Any]]) -> None:
+async def test_what_has_no_bytes_is_refused(
+    codec: CodecUnderTest, trial: Trial, frame: tuple[str, dict[str, Any]]
+) -> None:
     """A number that does not fit would be another one on the wire, and a Message without a subject is none."""
     clause, members = frame
     got = await codec.encode(members)
@@ -123,7 +125,7 @@ async def test_what_has_no_bytes_is_refused(codec: Asked, trial: Trial, frame: t
 
 @clauses("SBP-HSP-07")
 @axis("key", ["bare", "", ":name", ":a:b"])
-async def test_a_bare_metadata_key_is_never_written(codec: Asked, trial: Trial, key: str) -> None:
+async def test_a_bare_metadata_key_is_never_written(codec: CodecUnderTest, trial: Trial, key: str) -> None:
     """A key has a namespace and a colon: an encoder that is given another refuses it, or leaves it out."""
     got = await codec.encode(fields("handshake", metadata={"vendor:x": "1", key: "2"}))
     if not isinstance(got, Refusal):

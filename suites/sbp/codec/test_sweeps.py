@@ -6,14 +6,13 @@ from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from harness.cases import clauses
-from harness.trial import Broken, Trial
-from harness.vectors import Vector, load
+from harness.catalogue.cases import clauses
+from harness.catalogue.vectors import Vector, load
+from harness.judging.trial import Broken, Each, Trial
 from suites.sbp import wire
-from suites.sbp.codec.asked import Asked, Refusal
+from suites.sbp.codec.under_test import CodecUnderTest, Refusal
 from suites.sbp.wire import A
 
-Each = Callable[..., Awaitable[None]]
 GOLDEN = load("sbp/golden").vectors
 TS = 1_700_000_000_123
 OPEN_ENDED = {"message": "data", "close": "reason", "error": "details"}
@@ -30,7 +29,7 @@ class Try:
     fields: dict[str, Any] = field(default_factory=dict)
 
 
-def sweep(codec: Asked) -> Callable[[Try], Awaitable[Any]]:
+def sweep(codec: CodecUnderTest) -> Callable[[Try], Awaitable[Any]]:
     async def judge(one: Try) -> None:
         if one.fields:
             await codec.must_mean(one.wire, one.fields, one.clauses[0])
@@ -41,7 +40,7 @@ def sweep(codec: Asked) -> Callable[[Try], Awaitable[Any]]:
 
 
 @clauses("SBP-FLAGS-04")
-async def test_every_reserved_flag_byte_is_refused(codec: Asked, each: Each) -> None:
+async def test_every_reserved_flag_byte_is_refused(codec: CodecUnderTest, each: Each) -> None:
     """Any of the bits 1 to 7, alone or with others, with or without a timestamp: InvalidFrame."""
 
     async def judge(one: Try) -> None:
@@ -57,7 +56,7 @@ async def test_every_reserved_flag_byte_is_refused(codec: Asked, each: Each) -> 
 
 
 @clauses("SBP-FLAGS-04", "SBP-CMP-01")
-async def test_a_reserved_flag_is_refused_on_every_kind(codec: Asked, each: Each) -> None:
+async def test_a_reserved_flag_is_refused_on_every_kind(codec: CodecUnderTest, each: Each) -> None:
     """No kind of frame has a use for a reserved bit."""
     bits = [1 << n for n in range(1, 8)]
     await each(
@@ -75,7 +74,7 @@ def flagged(raw: bytes, bit: int) -> bytes:
 
 
 @clauses("SBP-KIND-02", "SBP-CMP-01")
-async def test_every_reserved_kind_is_refused(codec: Asked, each: Each) -> None:
+async def test_every_reserved_kind_is_refused(codec: CodecUnderTest, each: Each) -> None:
     """Kinds 4 to 255 do not exist in v1, whatever their body looks like."""
     bodies = {"empty": b"", "op": b"\x01", "sixteen": bytes(16), "text": b"\x05\x00\x00\x00app/x"}
     await each(
@@ -89,7 +88,7 @@ async def test_every_reserved_kind_is_refused(codec: Asked, each: Each) -> None:
 
 
 @clauses("SBP-CTRL-04", "SBP-CMP-01")
-async def test_a_reserved_op_is_none_of_the_four(codec: Asked, each: Each) -> None:
+async def test_a_reserved_op_is_none_of_the_four(codec: CodecUnderTest, each: Each) -> None:
     """Ops 4 to 255 are refused or left alone, never read as a Handshake, Ping, Pong or Close."""
 
     async def judge(one: Try) -> None:
@@ -100,19 +99,9 @@ async def test_a_reserved_op_is_none_of_the_four(codec: Asked, each: Each) -> No
     await each([Try(str(op), wire.control(op, b"", A), ("SBP-CTRL-04", "SBP-CMP-01")) for op in range(4, 256)], judge)
 
 
-@clauses(
-    "SBP-REQ-01",
-    "SBP-FID-01",
-    "SBP-FID-06",
-    "SBP-TS-04",
-    "SBP-CMP-01",
-    "SBP-MSG-05",
-    "SBP-ACK-02",
-    "SBP-ERR-03",
-    "SBP-CTRL-01",
-    "SBP-HDR-01",
-)
-async def test_every_cut_of_a_golden_frame(codec: Asked, each: Each) -> None:
+@clauses("SBP-REQ-01", "SBP-FID-01", "SBP-FID-06", "SBP-TS-04", "SBP-CMP-01", "SBP-MSG-05", "SBP-ACK-02", "SBP-ERR-03")
+@clauses("SBP-CTRL-01", "SBP-HDR-01")
+async def test_every_cut_of_a_golden_frame(codec: CodecUnderTest, each: Each) -> None:
     """A frame that ends before its required fields do is refused; behind them, only its last member is shorter."""
     await each([cut for vector in GOLDEN for cut in cuts(vector)], sweep(codec))
 
@@ -145,14 +134,14 @@ def shortened(fields: dict[str, Any], missing: int) -> dict[str, Any]:
 
 
 @clauses("SBP-ACK-02")
-async def test_every_other_ack_length_is_refused(codec: Asked, each: Each) -> None:
+async def test_every_other_ack_length_is_refused(codec: CodecUnderTest, each: Each) -> None:
     """An Ack's body is sixteen bytes: not one less or more."""
     sizes = [n for n in range(65) if n != 16]
     await each([Try(str(n), wire.ack(bytes(n), A), ("SBP-ACK-02",)) for n in sizes], sweep(codec))
 
 
 @clauses("SBP-PING-02")
-async def test_every_length_of_ping_data_is_refused(codec: Asked, each: Each) -> None:
+async def test_every_length_of_ping_data_is_refused(codec: CodecUnderTest, each: Each) -> None:
     """Ping and Pong end with their op, with a timestamp as without."""
     await each(
         [
@@ -166,7 +155,7 @@ async def test_every_length_of_ping_data_is_refused(codec: Asked, each: Each) ->
 
 
 @clauses("SBP-MSG-06", "SBP-ERR-03")
-async def test_every_length_beyond_the_rest_is_refused(codec: Asked, each: Each) -> None:
+async def test_every_length_beyond_the_rest_is_refused(codec: CodecUnderTest, each: Each) -> None:
     """A declared length is compared with what is there, and never believed."""
     fields = (("subject", 1, b"", "SBP-MSG-06"), ("message", 3, b"\xe8\x03", "SBP-ERR-03"))
     lengths = [*range(6, 40), *(2**n for n in range(6, 32)), *(2**n - 1 for n in range(7, 33)), 2**32 - 5]
@@ -181,7 +170,7 @@ async def test_every_length_beyond_the_rest_is_refused(codec: Asked, each: Each)
 
 
 @clauses("SBP-TS-03", "SBP-INT-01")
-async def test_every_bit_of_a_timestamp_counts(codec: Asked, each: Each) -> None:
+async def test_every_bit_of_a_timestamp_counts(codec: CodecUnderTest, each: Each) -> None:
     """Sixty-four bits, signed, little-endian, exact."""
     values = [v for n in range(63) for v in (1 << n, -(1 << n), (1 << n) + 1)] + [2**63 - 1, -(2**63)]
     await each(
@@ -199,7 +188,7 @@ async def test_every_bit_of_a_timestamp_counts(codec: Asked, each: Each) -> None
 
 
 @clauses("SBP-LIM-06", "SBP-CMP-01")
-async def test_a_long_subject_is_taken_whole_or_refused(codec: Asked, trial: Trial) -> None:
+async def test_a_long_subject_is_taken_whole_or_refused(codec: CodecUnderTest, trial: Trial) -> None:
     """Beyond 256 bytes a subject may be refused, but never cut."""
     for size in (257, 1_000, 65_536, 70_000):
         subject = "app/" + "x" * (size - 4)

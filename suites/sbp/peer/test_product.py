@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from harness.cases import axis, clauses
+from harness.catalogue.cases import axis, clauses
 from reference_impl.sbp.frames import Send, SendClose, SendPing
 from suites.sbp import wire
-from suites.sbp.peer.meeting import SIDES, Meeting
-from suites.sbp.peer.watched import PeerWatch
+from suites.sbp.peer.under_test import SIDES, PeerUnderTest
+from suites.sbp.peer.watch import PeerWatch
 
 PHASES = ["greeting", "open", "open-with-receipt"]
 INPUTS: dict[str, Callable[[], Any]] = {
@@ -35,36 +35,27 @@ HOST_INPUTS: dict[str, Callable[[], Any]] = {
     "pings": SendPing,
     "closes": lambda: SendClose("done"),
 }
-CLAUSES = (
-    "SBP-CMP-02",
-    "SBP-HS-03",
-    "SBP-HSP-10",
-    "SBP-FLAGS-06",
-    "SBP-SES-10",
-    "SBP-ACK-03",
-    "SBP-HS-02",
-    "SBP-SES-08",
-)
 
 
-async def begin(meeting: Meeting, side: str, phase: str) -> PeerWatch:
+async def begin(peer: PeerUnderTest, side: str, phase: str) -> PeerWatch:
     """A session in that phase."""
     config = {"receipt": True} if phase == "open-with-receipt" else {}
     for capability in config:
-        await meeting.target.need("sbp/peer", capability)
-    watch = await PeerWatch.begin(meeting.trial, meeting, side, **config)
+        await peer.trial.need(capability)
+    watch = await PeerWatch.begin(peer.trial, peer, side, **config)
     if phase != "greeting":
         await watch.greet()
     return watch
 
 
-@clauses(*CLAUSES)
+@clauses("SBP-CMP-02", "SBP-HS-03", "SBP-HSP-10", "SBP-FLAGS-06", "SBP-SES-10")
+@clauses("SBP-ACK-03", "SBP-HS-02", "SBP-SES-08")
 @axis("side", SIDES)
 @axis("phase", PHASES)
 @axis("input", INPUTS)
-async def test_every_input_in_every_phase(meeting: Meeting, side: str, phase: str, input: Any) -> None:
+async def test_every_input_in_every_phase(peer: PeerUnderTest, side: str, phase: str, input: Any) -> None:
     """Whatever comes in whatever phase, the peer says what the machine owes, and nothing else."""
-    watch = await begin(meeting, side, phase)
+    watch = await begin(peer, side, phase)
     watch.line.peer_id = "again"  # in the greeting phase this is who we are
     said = input()
     await (watch.say_text(said) if isinstance(said, str) else watch.say(said))
@@ -77,9 +68,9 @@ async def test_every_input_in_every_phase(meeting: Meeting, side: str, phase: st
 @axis("side", SIDES)
 @axis("phase", PHASES[1:])
 @axis("host", HOST_INPUTS)
-async def test_every_wish_of_the_host(meeting: Meeting, side: str, phase: str, host: Any) -> None:
+async def test_every_wish_of_the_host(peer: PeerUnderTest, side: str, phase: str, host: Any) -> None:
     """What the host wants is said, and nothing else."""
-    watch = await begin(meeting, side, phase)
+    watch = await begin(peer, side, phase)
     wish = host()
     await watch.ask(wish)
     await watch.settle()

@@ -1,10 +1,11 @@
 """BCCN mutants.
 
-The codec's are in `envelope`, `integrity` and `body`, the node's in `node`, `conventions` and `tracker`, both in `addressing`.
+The codec's are in `envelope`, `integrity`, `body`, `fields` and `addressing`, some of them once more inside a node; all
+others are the node's.
 """
 
-from targets.mutants.bccn import addressing, body, conventions, envelope, integrity, node, tracker
+from targets.mutants import import_all
 from targets.mutants.bccn.shelf import shelf
 
-__all__ = ["MUTANTS", "addressing", "body", "conventions", "envelope", "integrity", "node", "tracker"]
+import_all(__name__)
 MUTANTS = shelf.mutants

@@ -7,9 +7,10 @@ import select
 from dataclasses import replace
 from typing import Any
 
+from reference_impl.bccn.frames import GetName, Input, Named, SetName, SetSeq
 from reference_impl.bccn.node import NodeMachine, NodeStep, State
 from reference_impl.bccn.node_io import Node
-from targets.mutants.bccn.node import without_key
+from targets.mutants.bccn.keys import without_key
 from targets.mutants.bccn.shelf import Identity, shelf
 
 # -- shorthands of send ------------------------------------------------------------------------------------------------
@@ -196,43 +197,30 @@ class Forking(Node):
 class ChildrenDoNotCountAnew(Forking):
     """Ignores set_seq in a child."""
 
-    @property
-    def seq(self) -> int:
-        return Node.seq.fget(self)  # type: ignore[attr-defined,no-any-return]
-
-    @seq.setter
-    def seq(self, seq: int) -> None:
-        if not self.in_child:
-            Node.seq.fset(self, seq)  # type: ignore[attr-defined]
+    def _call(self, event: Input) -> list[Any]:
+        return [] if isinstance(event, SetSeq) and self.in_child else super()._call(event)
 
 
 @shelf.breaks("BCCN-CNV-15", role="node")
 class ANewNameBeginsAtOne(Forking):
     """Begins to count anew in a child that takes a name."""
 
-    @property
-    def name(self) -> str:
-        return Node.name.fget(self)  # type: ignore[attr-defined,no-any-return]
-
-    @name.setter
-    def name(self, name: str | None) -> None:
-        Node.name.fset(self, name)  # type: ignore[attr-defined]
-        if self.in_child:
+    def _call(self, event: Input) -> list[Any]:
+        answer = super()._call(event)
+        if isinstance(event, SetName) and self.in_child:
             self.seq = 1
+        return answer
 
 
 @shelf.breaks("BCCN-CNV-17", role="node")
 class ForkRenames(Forking):
     """Takes another name in a child by itself."""
 
-    @property
-    def name(self) -> str:
-        own = Node.name.fget(self)  # type: ignore[attr-defined]
-        return own if not self.in_child else f"{own}/{os.getpid()}"
-
-    @name.setter
-    def name(self, name: str | None) -> None:
-        Node.name.fset(self, name)  # type: ignore[attr-defined]
+    def _call(self, event: Input) -> list[Any]:
+        answer = super()._call(event)
+        if isinstance(event, GetName) and self.in_child:
+            return [Named(f"{told.name}/{os.getpid()}") if isinstance(told, Named) else told for told in answer]
+        return answer
 
 
 @shelf.breaks("BCCN-CHN-09", role="node")

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from harness.mutants import Shelf
+from harness.mutation.mutant import Shelf
 from reference_impl.bccn.addressing import Addressing
 from reference_impl.bccn.codec import Codec
 from reference_impl.bccn.node import NodeMachine

@@ -1,24 +1,7 @@
-"""Peerbus mutants."""
+"""Peerbus mutants, by role: `broker_`, `client_` and `codec_`."""
 
-from targets.mutants.peerbus import (
-    broker_keeping,
-    broker_register,
-    broker_routing,
-    broker_traffic,
-    broker_wire,
-    client,
-    codec,
-)
+from targets.mutants import import_all
 from targets.mutants.peerbus.shelf import shelf
 
-__all__ = [
-    "MUTANTS",
-    "broker_keeping",
-    "broker_register",
-    "broker_routing",
-    "broker_traffic",
-    "broker_wire",
-    "client",
-    "codec",
-]
+import_all(__name__)
 MUTANTS = shelf.mutants

@@ -11,19 +11,9 @@ from immutables import Map
 
 from reference_impl.core import Channel, Expectation, Step
 from reference_impl.peerbus import audit
-from reference_impl.peerbus.broker import (
-    BrokerMachine,
-    BrokerStep,
-    Durable,
-    State,
-)
+from reference_impl.peerbus.broker import BrokerMachine, BrokerStep, Durable, State
 from reference_impl.peerbus.broker_io import Broker, Line
-from reference_impl.peerbus.frames import (
-    Ack,
-    Close,
-    Deliver,
-    Frame,
-)
+from reference_impl.peerbus.frames import Ack, Close, Deliver, Frame
 from reference_impl.peerbus.store import Store
 from targets.mutants.peerbus.shelf import broken_broker as broken
 

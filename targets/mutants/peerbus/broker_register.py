@@ -11,23 +11,11 @@ from immutables import Map
 
 from reference_impl.core import Channel, Expectation, Step
 from reference_impl.core.expectation import any_order
-from reference_impl.peerbus.broker import (
-    BrokerMachine,
-    BrokerStep,
-    PeerKnown,
-    State,
-)
+from reference_impl.io.websocket import WebSocket
+from reference_impl.peerbus.broker import BrokerMachine, BrokerStep, PeerKnown, State
 from reference_impl.peerbus.broker_io import Broker
 from reference_impl.peerbus.codec import Codec
-from reference_impl.peerbus.frames import (
-    Close,
-    Envelope,
-    Garbage,
-    Input,
-    Oversize,
-    Peers,
-    Register,
-)
+from reference_impl.peerbus.frames import Close, Envelope, Garbage, Input, Oversize, Peers, Register
 from reference_impl.peerbus.store import Store
 from targets.mutants.peerbus.shelf import broken_broker as broken
 from targets.mutants.peerbus.stores import ForgetsPeers
@@ -123,7 +111,8 @@ class TrustsTheHeader(Broker):
 
     def turn(self, channel: Channel, event: object) -> None:
         if isinstance(event, Register):
-            request = self._lines[channel]._websocket.request
+            carrier = self._lines[channel]._carrier
+            request = carrier._connection.request if isinstance(carrier, WebSocket) else None
             header = request.headers.get("Authorization", "") if request else ""
             event = replace(event, token=header.removeprefix("Bearer ") or event.token)
         super().turn(channel, event)
@@ -284,6 +273,6 @@ class WaitsForTheOldPeer(Broker):
     def turn(self, channel: Channel, event: object) -> None:
         holder = self.player.state.bound.get(event.name) if isinstance(event, Register) else None
         if holder in self._lines:
-            self._lines[holder].put(Close(1008))
+            self._lines[holder].hang_up(1008)
         else:
             super().turn(channel, event)

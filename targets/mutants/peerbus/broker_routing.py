@@ -11,23 +11,10 @@ from typing import Any
 from immutables import Map
 
 from reference_impl.core import Channel, Expectation, Step
-from reference_impl.peerbus.broker import (
-    BrokerMachine,
-    BrokerStep,
-    Effect,
-    Message,
-    MessageStored,
-    State,
-)
+from reference_impl.peerbus.broker import BrokerMachine, BrokerStep, Effect, Message, MessageStored, State
 from reference_impl.peerbus.broker_io import Broker
 from reference_impl.peerbus.codec import Codec
-from reference_impl.peerbus.frames import (
-    Deliver,
-    Envelope,
-    Garbage,
-    Input,
-    Oversize,
-)
+from reference_impl.peerbus.frames import Deliver, Envelope, Garbage, Input, Oversize
 from reference_impl.peerbus.store import Store
 from targets.mutants.peerbus.shelf import broken_broker as broken
 from targets.mutants.peerbus.stores import ForgetsMessages

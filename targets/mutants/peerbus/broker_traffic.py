@@ -10,23 +10,10 @@ from immutables import Map
 
 from reference_impl.core import Channel, Expectation, Step
 from reference_impl.core.expectation import any_order
-from reference_impl.peerbus.broker import (
-    BrokerMachine,
-    BrokerStep,
-    Message,
-    MessageAcked,
-    State,
-)
+from reference_impl.peerbus.broker import BrokerMachine, BrokerStep, Message, MessageAcked, State
 from reference_impl.peerbus.broker_io import Broker
 from reference_impl.peerbus.codec import Codec
-from reference_impl.peerbus.frames import (
-    Ack,
-    Deliver,
-    Envelope,
-    Input,
-    Oversize,
-    Peers,
-)
+from reference_impl.peerbus.frames import Ack, Deliver, Envelope, Input, Oversize, Peers
 from reference_impl.peerbus.store import Store
 from targets.mutants.peerbus.shelf import broken_broker as broken
 from targets.mutants.peerbus.stores import ForgetsAcks

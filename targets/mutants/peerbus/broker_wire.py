@@ -4,23 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from websockets.asyncio.server import ServerConnection
-
 from reference_impl.core import Channel, Step
-from reference_impl.peerbus.broker import (
-    BrokerMachine,
-    BrokerStep,
-    State,
-)
+from reference_impl.io.websocket import Settings, WebSocket
+from reference_impl.peerbus.broker import BrokerMachine, BrokerStep, State
 from reference_impl.peerbus.broker_io import Broker
 from reference_impl.peerbus.codec import Codec
-from reference_impl.peerbus.frames import (
-    Binary,
-    Frame,
-    Input,
-    Oversize,
-    Peers,
-)
+from reference_impl.peerbus.frames import Binary, Frame, Input, Oversize, Peers
 from targets.mutants.peerbus.shelf import broken_broker as broken
 
 # -- the transport -------------------------------------------------------------------------------------------------
@@ -39,7 +28,7 @@ class SpeaksInArrays(Broker):
     """Wraps every frame in a JSON array."""
 
     def write(self, frame: Frame) -> str:
-        return f"[{super().write(frame)}]"
+        return f"[{self.codec.encode(frame).decode()}]"
 
 
 @broken("PB-1-04")
@@ -47,7 +36,7 @@ class EndsFramesWithNewline(Broker):
     """Adds the byte-stream's line feed on WebSocket too."""
 
     def write(self, frame: Frame) -> str:
-        return super().write(frame) + "\n"
+        return self.codec.encode(frame).decode() + "\n"
 
 
 @broken("PB-1-10")
@@ -70,17 +59,18 @@ class ClosesOnBinary(BrokerMachine):
 class DiesOnPing(Broker):
     """Ends a connection that was pinged."""
 
-    async def handle(self, websocket: ServerConnection) -> None:
-        receive = websocket.protocol.recv_frame
+    async def handle(self, carrier: WebSocket) -> None:
+        protocol = carrier._connection.protocol
+        receive = protocol.recv_frame
 
         def recv_frame(frame: Any) -> None:
             if frame.opcode == 9:
-                websocket.transport.abort()
+                carrier.cut()
             else:
                 receive(frame)
 
-        websocket.protocol.recv_frame = recv_frame  # type: ignore[method-assign]
-        await super().handle(websocket)
+        protocol.recv_frame = recv_frame  # type: ignore[method-assign]  # the only place where a ping is seen
+        await super().handle(carrier)
 
 
 @broken("PB-1-13")
@@ -95,10 +85,7 @@ class ReadsLessThanAMebibyte(Broker):
 class ReadsMoreThanAMebibyte(Broker):
     """Has no read limit."""
 
-    async def handle(self, websocket: ServerConnection) -> None:
-        websocket.protocol.max_message_size = None
-        websocket.protocol.max_fragment_size = None
-        await super().handle(websocket)
+    settings = Settings(max_size=None)
 
 
 # -- control frames ------------------------------------------------------------------------------------------------

@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from harness.mutants import Shelf
+from harness.mutation.mutant import Shelf
 from reference_impl.peerbus.broker import BrokerMachine
 from reference_impl.peerbus.broker_io import Broker
 from reference_impl.peerbus.client import ClientMachine

@@ -1,7 +1,7 @@
-"""SBP mutants."""
+"""SBP mutants, by role: `codec_` and `peer_`."""
 
-from targets.mutants.sbp import codec, peer
+from targets.mutants import import_all
 from targets.mutants.sbp.shelf import shelf
 
-__all__ = ["MUTANTS", "codec", "peer"]
+import_all(__name__)
 MUTANTS = shelf.mutants

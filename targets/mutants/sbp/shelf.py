@@ -1,6 +1,6 @@
 """Where SBP mutants are collected."""
 
-from harness.mutants import Shelf
+from harness.mutation.mutant import Shelf
 from reference_impl.sbp.codec import Codec
 from reference_impl.sbp.peer import PeerMachine
 from reference_impl.sbp.peer_io import Session

@@ -9,7 +9,7 @@ const ROLE = '@ROLE@'
 class Refused extends Error {} // your implementation rejected the input: often just what a case wants
 class Unsupported extends Error {} // you do not offer this
 
-// One function per operation; suites/<protocol>/README.md lists them with their arguments and results.
+// One function per operation; OPERATIONS.md lists them with their arguments and results.
 const operations = {}
 
 // The harness names the instance: events carry that name.

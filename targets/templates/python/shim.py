@@ -7,6 +7,7 @@ name them all in `hello`.
 
 import json
 import sys
+from typing import Any
 
 ROLE = "@ROLE@"
 
@@ -19,28 +20,28 @@ class Unsupported(Exception):
     """You do not offer this."""
 
 
-def start(instance, role, config):
+def start(instance: str, role: str, config: dict[str, Any]) -> dict[str, Any]:
     """Start an instance of the role; the harness gives it its name. A server answers {"address": "ws://127.0.0.1:1234"}."""
     if role != ROLE:
         raise Unsupported(f"role {role}")
     return {}
 
 
-def do(instance, op, args):
-    """One operation on an instance; suites/<protocol>/README.md lists them."""
+def do(instance: str, op: str, args: dict[str, Any]) -> dict[str, Any]:
+    """One operation on an instance; OPERATIONS.md lists them."""
     raise Unsupported(f"operation {op}")
 
 
-def stop(instance):
+def stop(instance: str) -> None:
     """End the instance."""
 
 
-def emit(instance, event, data):
+def emit(instance: str, event: str, data: dict[str, Any]) -> None:
     """Tell the harness that something happened at an instance."""
     print(json.dumps({"event": event, "instance": instance, "data": data}), flush=True)
 
 
-def answer(request):
+def answer(request: dict[str, Any]) -> dict[str, Any]:
     verb = request["verb"]
     if verb == "hello":
         return {"name": "@NAME@", "version": "0.1.0", "language": "python", "protocol": 1, "roles": {ROLE: []}}

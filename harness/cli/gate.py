@@ -1,0 +1,204 @@
+"""All that CI gates on, as one table of steps; `tox` runs the same steps by themselves."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+from harness.catalogue.requirements import protocols
+from harness.cli.reaches import FIRST
+from harness.errors import NothingSelected, TouchstoneError, UsageError
+from harness.places import IS_CLONE, ROOT
+
+PYTHON = sys.executable
+CODE = [
+    "harness",
+    "reference_impl",
+    "suites",
+    "targets",
+    "spark_reports",
+    "selftests",
+    "derivations",
+    "docs",
+    "package",
+]
+IMAGES = ["docker/build-reference", "docker/build-spark"]
+
+CORES = os.cpu_count() or 1
+LANES = CORES + 1
+"""Steps that run side by side: most of them wait a good part of their time, for silence, a container or a JVM."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """One command; it passes when it exits with 0."""
+
+    name: str
+    command: Sequence[str]
+
+
+def steps(workers: int) -> list[Step]:
+    """First what finds a fault at once, then what takes longest; each in so many processes, where it can use them."""
+    here = [folder for folder in CODE if (ROOT / folder).is_dir()]
+    tool, ours, n = [PYTHON, "-m"], [PYTHON, "-m", "harness.cli.gate"], ["-n", str(workers)]
+    apart = [name for name in ("docs", "package", "spark", "docker") if (ROOT / "selftests" / name).is_dir()]
+    others = [f"--ignore=selftests/{name}" for name in apart]
+    return [
+        Step("lint", [*tool, "ruff", "check", *here]),
+        Step("format", [*tool, "ruff", "format", "--check", *here]),
+        Step("layers", [str(Path(PYTHON).with_name("lint-imports")), "--no-cache"]),
+        Step("vectors", [*tool, "harness.catalogue.vectors", "--check"]),
+        Step("images", [*ours, "images"]),
+        Step("types", [*tool, "mypy"]),
+        Step("selftest", [*tool, "pytest", "-q", "selftests", *others, *(n if workers > 1 else [])]),
+        *(Step(name, [*tool, "pytest", "-q", f"selftests/{name}"]) for name in apart),
+        *(Step(f"mutants-{protocol}", [*tool, "harness.cli", "mutants", protocol, *n]) for protocol in protocols()),
+        Step("matrix", [*ours, "matrix", *n[1:]]),
+        *(Step(f"suites-{protocol}", [*ours, "suites", protocol, *n[1:]]) for protocol in protocols()),
+    ]
+
+
+def gate(only: Sequence[str] = ()) -> int:
+    """Run every step, also after one failed; a closing line counts them. One step alone has all processors."""
+    if not IS_CLONE:
+        raise UsageError("the gate is for a clone of the project: this is an installed package")
+    names = [step.name for step in steps(1)]
+    chosen = [name for name in names if not only or name in only or name.split("-")[0] in only]
+    if not chosen:
+        raise UsageError(f"there is no step {', '.join(only)}: use {', '.join(names)}")
+    began = time.perf_counter()
+    todo = [step for step in steps(1 if len(chosen) > 1 else CORES) if step.name in chosen]
+    failed = side_by_side(todo) if len(todo) > 1 else [step.name for step in todo if not passes(step, sys.stdout)]
+    print(f"== all: {time.perf_counter() - began:.1f} s")
+    if failed:
+        print(f"failed: {', '.join(failed)}")
+    print(f"{len(chosen) - len(failed)} passed, {len(failed)} failed", flush=True)
+    return 1 if failed else 0
+
+
+def side_by_side(todo: Sequence[Step]) -> list[str]:
+    """The names of those that failed. What a step prints is shown when it has ended."""
+    failed = []
+    with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(LANES) as pool:
+        logs = {step.name: (Path(folder) / step.name).open("w+") for step in todo}
+        running = {pool.submit(passes, step, logs[step.name]): step.name for step in todo}
+        try:
+            for ended in as_completed(running):
+                name = running[ended]
+                logs[name].seek(0)
+                print(logs[name].read(), end="", flush=True)
+                failed += [] if ended.result() else [name]
+        finally:
+            pool.shutdown(cancel_futures=True)
+            for log in logs.values():
+                log.close()
+    return failed
+
+
+def passes(step: Step, log: IO[str]) -> bool:
+    """Run a step and let it print there."""
+    print(f"== {step.name}: {' '.join(step.command[1:])}", file=log, flush=True)
+    began = time.perf_counter()
+    environment = {**os.environ, "PYTHONHASHSEED": "0"}
+    code = subprocess.call(step.command, cwd=ROOT, env=environment, stdout=log, stderr=subprocess.STDOUT)
+    took = f"{time.perf_counter() - began:.1f} s"
+    print(f"== {step.name}: {'ok' if code == 0 else f'FAILED ({code})'} in {took}", file=log, flush=True)
+    return code == 0
+
+
+# -- steps of our own --------------------------------------------------------------------------------------------------
+
+
+def suites(protocol: str, workers: int) -> int:
+    """One protocol by every reach of the reference: whole in-process, and one case of each check by the others.
+
+    What differs between reaches is the way of a request, an event, a death and a new start, and every check goes that way.
+    All cases by all reaches, compared alike, are `nightly`'s.
+    """
+    from harness.cli.reaches import OTHERS, disagreements
+    from harness.judging.result import CaseResult
+    from harness.running.check import check_target
+    from harness.running.plan import Plan
+    from harness.subscribers import Terminal
+
+    results: dict[str, list[CaseResult]] = {}
+    worst = 0
+    for target in (FIRST, *OTHERS):
+        if target == "reference-docker" and not docker_answers():
+            continue
+        plan = Plan(target=target, select=[protocol], workers=workers, one_each=target != FIRST)
+        try:
+            checked = check_target(plan, Path("runs"), [Terminal()])
+        except NothingSelected:
+            continue  # a server has no role in a protocol without servers
+        worst = max(worst, checked.exit_code)
+        results[target] = checked.results
+    said = list(disagreements(results))
+    print("\n".join(said))
+    return max(worst, 1 if said else 0)
+
+
+def matrix(workers: int) -> int:
+    """The reference and the examples, all pairs without faults; the reference with itself, disturbed.
+
+    Examples that take minutes to build, other reaches, all profiles and repetitions are `nightly`'s.
+    """
+    from harness.matrix.report import print_matrix
+    from harness.matrix.run import MatrixPlan, run_matrix
+    from harness.subscribers import Terminal
+    from harness.targets.resolve import examples
+
+    plans = (
+        MatrixPlan(
+            targets=[FIRST, *(name for name in examples(quick=True) if name.count("/") == 1)],
+            workers=workers,
+            lenient=True,
+        ),
+        MatrixPlan(targets=[FIRST], profiles=["cut", "twice"], workers=workers),
+    )
+    worst = 0
+    for plan in plans:
+        finished = run_matrix(plan, Path("runs"), [Terminal()])
+        print_matrix(finished)
+        worst = max(worst, finished.exit_code)
+    return worst
+
+
+def images() -> int:
+    """The images that later steps use, while these have something else to do; each is built once."""
+    if not docker_answers():
+        return 0
+    return max(subprocess.call([ROOT / script]) for script in IMAGES)
+
+
+def docker_answers() -> bool:
+    """Is there an engine, or is there required to be one?"""
+    from harness.targets.engine import the_engine
+
+    if "docker" in os.environ.get("TOUCHSTONE_REQUIRE", "").split(","):
+        return True
+    try:
+        asyncio.run(the_engine())
+    except TouchstoneError as error:
+        print(f"docker is left out: {error}")
+        return False
+    return True
+
+
+if __name__ == "__main__":
+    match sys.argv[1:]:
+        case ["images"]:
+            sys.exit(images())
+        case ["matrix", workers]:
+            sys.exit(matrix(int(workers)))
+        case ["suites", protocol, workers]:
+            sys.exit(suites(protocol, int(workers)))

@@ -1,0 +1,313 @@
+"""The suites against one changed reference after the other, until the first kill.
+
+The cases are collected once; then every hunt is a fork of the collecting process, with a target of its own. A mutant that
+spins is ended with its process, and nothing that it broke is left for the next.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import os
+import shutil
+import signal
+import tempfile
+import time
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import Phase, settings
+
+from harness.errors import HarnessError
+from harness.judging.result import CaseResult, Verdict
+from harness.mutation.generated import copies
+from harness.mutation.generated.changes import Change
+from harness.mutation.generated.reach import Calls
+from harness.mutation.mutant import Mutant
+from harness.mutation.plugin import KILLS
+from harness.running.plan import Plan, mute
+from harness.running.plugin import CASE
+
+PATIENCE_S = 1.0
+SLOWEST = 6.0
+"""A mutant that takes so many times as long as the honest reference does not get on: it spins, or waits in every case."""
+STALLED_S = 20.0
+"""One item that takes so long, and longer than all of them with the honest reference, does not end."""
+HONEST_S = 600.0
+"""The honest reference, of which it is not known yet how long it takes here."""
+POLL_S = 0.005
+PROGRESS = "progress"
+JUDGED = ("machine", "tours")
+"""Groups of cases in which the oracle is the only judge."""
+TOURS = "tours"
+
+
+class Outcome(StrEnum):
+    KILLED = "killed"
+    SURVIVED = "survived"
+    INCOMPETENT = "incompetent"  # it does not even start
+
+
+@dataclass(frozen=True)
+class Hunted:
+    """How one mutant ended."""
+
+    name: str
+    outcome: Outcome
+    by: str = ""  # the case that killed it
+    clauses: tuple[str, ...] = ()
+    verdict: str = ""
+    seconds: float = 0.0
+    called: dict[str, list[str]] = field(default_factory=dict)  # functions, where somebody listened
+
+
+Told = Callable[[Hunted], None]
+
+
+@dataclass(frozen=True)
+class Quarry:
+    """What one fork hunts: how its process is prepared, and which cases can tell."""
+
+    name: str
+    prepare: Callable[[], None]  # raises for what does not even start
+    wanted: Callable[[str], bool]  # by case id
+    kills: frozenset[Verdict] = KILLS
+    calls: Calls | None = None  # listens to what the cases call
+
+
+@dataclass(eq=False)
+class Running:
+    quarry: Quarry
+    folder: Path
+    began: float
+
+
+@dataclass(eq=False)
+class Hunt:
+    """A pytest plugin that replaces the loop over items by a loop over mutants."""
+
+    quarries: Sequence[Quarry]
+    told: Told = lambda hunted: None
+    workers: int = 1
+    results: list[Hunted] = field(default_factory=list)
+    baseline_s: float = 0.0
+    _killers: dict[str, float] = field(default_factory=lambda: defaultdict(float))
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_configure(self, config: pytest.Config) -> None:
+        mute(config, io.StringIO())
+        # Nobody reads the example that kills a mutant: it is not made smaller.
+        phases = [Phase.explicit, Phase.generate, Phase.target]
+        settings.register_profile("touchstone-hunt", parent=settings.get_profile("touchstone"), phases=phases)
+        settings.load_profile("touchstone-hunt")
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtestloop(self, session: pytest.Session) -> bool:
+        if not session.items:
+            raise HarnessError("there are no cases to hunt with")
+        waiting = iter(self.quarries)
+        running: dict[int, Running] = {}
+        while True:
+            while len(running) < self.workers and (quarry := next(waiting, None)):
+                pid, one = self._fork(session, quarry)
+                running[pid] = one
+            if not running:
+                return True
+            self._reap(running)
+
+    # -- the child ------------------------------------------------------------------------------------------------
+
+    def _fork(self, session: pytest.Session, quarry: Quarry) -> tuple[int, Running]:
+        folder = Path(tempfile.mkdtemp(prefix="touchstone-hunt-"))
+        pid = os.fork()
+        if pid:
+            return pid, Running(quarry, folder, time.monotonic())
+        try:
+            os.setpgid(0, 0)
+            self._hunt(session, quarry, folder)
+        finally:
+            os._exit(1)
+
+    def _hunt(self, session: pytest.Session, quarry: Quarry, folder: Path) -> None:
+        """In a process of its own, which ends here."""
+        tempfile.tempdir = str(folder)
+        report = folder / "report.json"
+        try:
+            quarry.prepare()
+        except BaseException as error:  # a changed module may raise anything when it is imported
+            _write(report, Outcome.INCOMPETENT, by=repr(error)[:200])
+        items = [item for item in session.items if CASE in item.stash and quarry.wanted(item.stash[CASE].id)]
+        items.sort(key=self._order)
+        began = time.monotonic()
+
+        class Watcher:
+            @staticmethod
+            def pytest_touchstone_enough(item: pytest.Item, results: list[CaseResult]) -> bool | None:
+                """One kill is: what else an item has to try is left out."""
+                return True if any(result.verdict in quarry.kills for result in results) else None
+
+            @staticmethod
+            def pytest_touchstone_judged(item: pytest.Item, results: list[CaseResult]) -> None:
+                for result in results:
+                    if result.verdict in quarry.kills:
+                        said = {"item": item.nodeid, "clauses": result.requirements, "verdict": result.verdict}
+                        _write(report, Outcome.KILLED, by=result.case, took=time.monotonic() - began, **said)
+
+        session.config.pluginmanager.register(Watcher())
+        if quarry.calls:
+            quarry.calls.listen()
+        for n, item in enumerate(items):
+            following = items[n + 1] if n + 1 < len(items) else None
+            began = time.monotonic()
+            (folder / PROGRESS).touch()
+            item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
+        _write(report, Outcome.SURVIVED, called=quarry.calls.names() if quarry.calls else {})
+
+    def _order(self, item: pytest.Item) -> tuple[float, bool]:
+        """What has killed often and quickly goes first, and tours before what has not killed yet."""
+        return -self._killers[item.nodeid], f"/{TOURS}/" not in item.stash[CASE].id
+
+    # -- the parent -----------------------------------------------------------------------------------------------
+
+    def _reap(self, running: dict[int, Running]) -> None:
+        time.sleep(POLL_S)  # no event tells which comes first, a child's end or its time limit
+        for pid, one in list(running.items()):
+            seconds = time.monotonic() - one.began
+            ended, _ = os.waitpid(pid, os.WNOHANG)
+            if not ended and seconds < self._limit_s and not self._is_stalled(one):
+                continue
+            _kill_group(pid)
+            if not ended:
+                os.waitpid(pid, 0)
+            del running[pid]
+            self._note(one, self._read(one, seconds, spun=not ended))
+            shutil.rmtree(one.folder, ignore_errors=True)
+
+    @property
+    def _limit_s(self) -> float:
+        return max(60.0, self.baseline_s * SLOWEST) if self.baseline_s else HONEST_S
+
+    def _is_stalled(self, one: Running) -> bool:
+        progress = one.folder / PROGRESS
+        if not self.baseline_s or not progress.exists():
+            return False
+        return time.time() - progress.stat().st_mtime > max(STALLED_S, self.baseline_s)
+
+    def _read(self, one: Running, seconds: float, spun: bool) -> Hunted:
+        name = one.quarry.name
+        try:
+            said = json.loads((one.folder / "report.json").read_bytes())
+        except (OSError, ValueError):
+            why = "it does not end" if spun else "it ends the process"
+            return Hunted(name, Outcome.KILLED, by=why, verdict="timeout" if spun else "crashed", seconds=seconds)
+        self._killers[said.get("item", "")] += 1 / max(0.05, said.get("took", 1.0))
+        clauses = tuple(said.get("clauses", ()))
+        told = (said.get("by", ""), clauses, said.get("verdict", ""), seconds, said.get("called", {}))
+        return Hunted(name, Outcome(said["outcome"]), *told)
+
+    def _note(self, one: Running, hunted: Hunted) -> None:
+        self.results.append(hunted)
+        self.told(hunted)
+
+
+def _write(report: Path, outcome: Outcome, **said: Any) -> None:
+    """The last word of a child: nothing is tidied up, its process takes everything along."""
+    report.write_text(json.dumps({"outcome": outcome, **said}))
+    os._exit(0)
+
+
+def _kill_group(pid: int) -> None:
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(pid, signal.SIGKILL)
+
+
+class Hunter:
+    """Hunts with the cases of one protocol."""
+
+    def __init__(
+        self, protocol: str, *, seed: int = 0, workers: int = 1, told: Told = lambda hunted: None, select: str = ""
+    ) -> None:
+        self.protocol, self._workers, self._told = protocol, workers, told
+        target, select = f"python:{copies.__name__}:current", select or protocol
+        self._plan = Plan(target, [select], seed=seed, patience=PATIENCE_S, workers=1)
+        self._baseline_s = 0.0
+        self.called: dict[str, list[str]] = {}
+
+    def hunt(self, quarries: Sequence[Quarry]) -> list[Hunted]:
+        """Hunt them all; before the first, the honest copy, which has to survive and shows how long the cases take."""
+        if not quarries:
+            return []
+        if not self._baseline_s:
+            self.listen()
+        return self._run(Hunt(quarries, self._told, self._workers, baseline_s=self._baseline_s))
+
+    def listen(self) -> None:
+        """The honest copy has to survive; it shows how long the cases take, and what they call."""
+        calls, honest = Calls(self.protocol), copies.copied(self.protocol)
+        [found] = self._run(Hunt([Quarry("honest", lambda: copies.use(honest), lambda case: True, calls=calls)]))
+        if found.outcome is not Outcome.SURVIVED:
+            raise HarnessError(f"the suites do not let the reference itself pass: {found}")
+        self._baseline_s, self.called = found.seconds, found.called
+
+    def _run(self, plugin: Hunt) -> list[Hunted]:
+        pytest.main(self._plan.arguments(), plugins=[plugin])
+        if len(plugin.results) != len(plugin.quarries):
+            raise HarnessError(
+                f"the suites of {self.protocol} cannot be collected: run `touchstone cases {self.protocol}`"
+            )
+        return plugin.results
+
+
+def as_target(protocol: str, change: Change, roles: Sequence[str]) -> Quarry:
+    """The change in the target. Only the cases of the roles that run the module can tell; all of them run the codec."""
+    own = [role for role in roles if role != "codec" and change.stem.startswith(role)]
+    prefixes = tuple(f"{protocol}/{role}/" for role in own or roles)
+    return Quarry(
+        change.name, lambda: copies.use(copies.copied(protocol, change)), lambda case: case.startswith(prefixes)
+    )
+
+
+def as_judge(protocol: str, change: Change, role: str, rival: Rival | None = None) -> Quarry:
+    """The change in the oracle, where only cases that it judges can tell.
+
+    The target is an honest copy or a variant: a false alarm gives the change away. Or it has a planted fault that the honest
+    oracle sees: then a pass does.
+    """
+
+    def prepare() -> None:
+        copies.use(rival.make() if rival else copies.copied(protocol))
+        copies.change_in_place(change)
+
+    noticed = KILLS | {Verdict.ERROR}  # an oracle that does not run is not one that errs in silence
+    return Quarry(change.name, prepare, judged(protocol, role, TOURS if rival else ""), noticed)
+
+
+@dataclass(frozen=True)
+class Rival:
+    """Another target for the oracle to judge: a planted fault, or a variant."""
+
+    name: str
+    make: Callable[[], copies.Factory]
+
+    def before_the_honest(self, protocol: str, role: str) -> Quarry:
+        return Quarry(self.name, lambda: copies.use(self.make()), judged(protocol, role, TOURS))
+
+
+def planted(mutant: Mutant) -> Rival:
+    return Rival(mutant.name, lambda: copies.planted(mutant))
+
+
+def variant(protocol: str, name: str) -> Rival:
+    return Rival(name, lambda: copies.variant(protocol, name))
+
+
+def judged(protocol: str, role: str, group: str = "") -> Callable[[str], bool]:
+    """Cases that the oracle of a role judges; of one group, where there are many targets to judge."""
+    prefixes = tuple(f"{protocol}/{role}/{name}/" for name in JUDGED if group in ("", name))
+    return lambda case: case.startswith(prefixes)

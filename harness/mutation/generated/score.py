@@ -1,0 +1,222 @@
+"""How many of the generated mutants the suites catch, each change of a machine tried in both its readers."""
+
+from __future__ import annotations
+
+import ast
+import time
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import msgspec
+from rich.console import Console
+from rich.markup import escape
+
+from harness.errors import UsageError
+from harness.judging.result import CaseResult, Verdict, now
+from harness.mutation.generated import copies
+from harness.mutation.generated.changes import Change, changes_of
+from harness.mutation.generated.hunt import (
+    JUDGED,
+    Hunted,
+    Hunter,
+    Outcome,
+    Rival,
+    as_judge,
+    as_target,
+    planted,
+    variant,
+)
+from harness.mutation.generated.listed import Survivor, listed
+from harness.mutation.generated.reach import can_show
+from harness.mutation.kills import MACHINE
+from harness.mutation.mutant import mutants_of
+from harness.places import ROOT, SUITES
+from harness.running.recorder import Recorder
+from harness.running.stream import StreamWriter
+
+MOST = 400
+"""Changes tried of a protocol: in an order that has nothing to do with where they stand, so that any number is a sample."""
+
+BLIND = 6
+"""Planted faults of machines that a changed judge is shown: it has to see each, as the honest one does."""
+
+
+@dataclass
+class Score:
+    """What became of the changes that were tried."""
+
+    changes: dict[str, Change]
+    listed: dict[str, Survivor]
+    killed: dict[str, Hunted] = field(default_factory=dict)
+    incompetent: set[str] = field(default_factory=set)
+    duration_s: float = 0.0
+
+    @property
+    def survivors(self) -> list[Change]:
+        """Neither killed nor let live."""
+        gone = self.killed.keys() | self.incompetent | self.listed.keys()
+        return [change for name, change in self.changes.items() if name not in gone]
+
+    @property
+    def let_live(self) -> list[str]:
+        return [name for name in self.changes if name in self.listed and name not in self.killed]
+
+    @property
+    def share(self) -> float:
+        """Killed, of those that run and are not let live."""
+        counted = len(self.killed) + len(self.survivors)
+        return len(self.killed) / counted if counted else 1.0
+
+    def take(self, results: Sequence[Hunted]) -> None:
+        for one in results:
+            if one.outcome is Outcome.KILLED:
+                self.killed.setdefault(one.name, one)
+            elif one.outcome is Outcome.INCOMPETENT:
+                self.incompetent.add(one.name)
+
+    def take_blind(self, results: Sequence[Hunted]) -> None:
+        """What a changed judge let pass although the honest one does not: the change has shown itself."""
+        for one in results:
+            if one.outcome is Outcome.SURVIVED:
+                self.killed.setdefault(one.name, one)
+
+    def tell(self, one: Hunted) -> None:
+        """A line for whoever watches."""
+        by = f" by {one.by}" if one.by else ""
+        print(f"{one.outcome:11} {one.seconds:5.1f} s  {self.changes.get(one.name, one.name)}{by}", flush=True)
+
+    def by_clause(self) -> Counter[str]:
+        """How many kills each clause's cases made."""
+        return Counter(clause for one in self.killed.values() for clause in one.clauses)
+
+    @property
+    def measures(self) -> dict[str, int]:
+        return {
+            "mutants": len(self.changes) - len(self.incompetent),
+            "killed": len(self.killed),
+            "listed": len(self.let_live),
+            "incompetent": len(self.incompetent),
+        }
+
+    def summary(self) -> bytes:
+        said = {
+            **self.measures,
+            "survivors": [{"mutant": change.name, "requirement": ""} for change in self.survivors],
+            "killed_elsewhere": [],
+            "clauses": dict(self.by_clause().most_common()),
+            "duration_s": round(self.duration_s, 3),
+        }
+        return msgspec.json.format(msgspec.json.encode(said), indent=2)
+
+
+def generated_score(protocol: str, *, most: int, only: Sequence[str], workers: int, seed: int) -> Score:
+    """Try the changes of a protocol's reference: in the target, and those that an oracle reads in the judge as well.
+
+    Those that are let live with a reason are tried again only where they are named.
+    """
+    began = time.perf_counter()
+    every = changes_of(protocol)
+    if unknown := set(only) - {change.name for change in every}:
+        raise UsageError(f"there is no generated mutant {sorted(unknown)[0]!r} of {protocol}")
+    chosen = [change for change in every if change.name in only] if only else every[:most]
+    score = Score({change.name: change for change in chosen}, listed(protocol))
+    tried = [change for change in chosen if only or change.name not in score.listed]
+    hunter = Hunter(protocol, seed=seed, workers=workers, told=score.tell)
+    hunter.listen()
+    reached = [change for change in tried if can_show(change, hunter.called["target"])]
+    score.take(hunter.hunt([as_target(protocol, change, roles_of(protocol)) for change in reached]))
+    for role in judging(protocol):
+        judge_by(hunter, score, role, tried)
+    score.duration_s = time.perf_counter() - began
+    return score
+
+
+def judge_by(hunter: Hunter, score: Score, role: str, tried: Sequence[Change]) -> None:
+    """What is left of the changes that a role's oracle reads, as the judge of ever more targets until it shows."""
+    stems, called = stems_read(hunter.protocol, role), hunter.called["judge"]
+    concerned = [change for change in tried if change.stem in stems and can_show(change, called)]
+
+    def left() -> list[Change]:
+        gone = score.killed.keys() | score.incompetent
+        return [change for change in concerned if change.name not in gone]
+
+    score.take(hunter.hunt([as_judge(hunter.protocol, change, role) for change in left()]))
+    if not left():
+        return
+    variants = [variant(hunter.protocol, name) for name in copies.variants_of(hunter.protocol)]
+    passing, _ = _before_the_honest(hunter, role, variants)
+    for rival in passing:
+        score.take(hunter.hunt([as_judge(hunter.protocol, change, role, rival) for change in left()]))
+    _, failing = _before_the_honest(hunter, role, _wrong(hunter.protocol, role) if left() else [])
+    for rival in failing[:BLIND]:
+        score.take_blind(hunter.hunt([as_judge(hunter.protocol, change, role, rival) for change in left()]))
+
+
+def _wrong(protocol: str, role: str) -> list[Rival]:
+    """Planted faults of the role's machine, evenly from all of them, twice as many as are needed."""
+    machines = [mutant for mutant in mutants_of(protocol).values() if (mutant.role, mutant.part) == (role, MACHINE)]
+    return [planted(mutant) for mutant in machines[:: max(1, len(machines) // (2 * BLIND))]]
+
+
+def _before_the_honest(hunter: Hunter, role: str, rivals: Sequence[Rival]) -> tuple[list[Rival], list[Rival]]:
+    """Those that the honest oracle lets pass, and those that it does not, soonest first."""
+    found = {one.name: one for one in hunter.hunt([rival.before_the_honest(hunter.protocol, role) for rival in rivals])}
+    passing = [rival for rival in rivals if found[rival.name].outcome is Outcome.SURVIVED]
+    failing = [rival for rival in rivals if found[rival.name].outcome is Outcome.KILLED]
+    return passing, sorted(failing, key=lambda rival: found[rival.name].seconds)
+
+
+def record(score: Score, protocol: str, runs: Path, seed: int) -> Path:
+    """The score as a run among the others, for the ledger and the site; each kill is a case that failed."""
+    recorder = Recorder("generated", [], [protocol], seed, runs)
+    recorder.subscribe(StreamWriter(recorder.folder))
+    recorder.start(len(score.killed))
+    for name, one in score.killed.items():
+        if "/" in one.by:  # what spins or dies, and a judge that lets a planted fault pass, fail no case
+            recorder.result(_result(name, one, protocol, seed))
+    recorder.finish(measures=score.measures)
+    return recorder.folder
+
+
+def _result(name: str, one: Hunted, protocol: str, seed: int) -> CaseResult:
+    _, role, group, *_ = one.by.split("/")
+    verdict, target = Verdict(one.verdict), f"generated:{protocol}/{name}"
+    return CaseResult(
+        "", one.by, protocol, role, group, verdict, target, list(one.clauses), seed=seed, started_at=now()
+    )
+
+
+def roles_of(protocol: str) -> list[str]:
+    return sorted({path.parent.name for path in SUITES.glob(f"{protocol}/*/test_*.py")})
+
+
+def judging(protocol: str) -> list[str]:
+    """Roles in which an oracle judges."""
+    return sorted({path.parent.name for group in JUDGED for path in SUITES.glob(f"{protocol}/*/test_{group}.py")})
+
+
+def stems_read(protocol: str, role: str) -> set[str]:
+    """Modules that a role's oracle reads: the machine's own, and those of the protocol that it imports."""
+    package = f"reference_impl.{protocol}"
+    tree = ast.parse((ROOT / f"{package.replace('.', '/')}/{role}.py").read_bytes())
+    read = {role}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and node.module == package:
+            read |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and (node.module or "").startswith(f"{package}."):
+            read.add((node.module or "").rpartition(".")[2])
+    return read
+
+
+def print_score(score: Score) -> None:
+    """Who survives, and the count."""
+    say = Console(highlight=False, soft_wrap=True).print
+    for change in score.survivors:
+        say(f"[bold red]survived[/]  {change.module}:{change.line}  {escape(str(change))}")
+    counted = len(score.killed) + len(score.survivors)
+    say(
+        f"{len(score.killed)} of {counted} generated mutants caught ({100 * score.share:.0f}%) in {score.duration_s:.0f} s; "
+        f"{len(score.let_live)} are let live with a reason, {len(score.incompetent)} do not start"
+    )

@@ -1,0 +1,50 @@
+"""Which runs this harness wrote: a seal beside the stream, made with a key that is kept outside of every runs folder.
+
+A target may write where it likes, a folder beside its own run too. What it cannot make is the seal of that folder's name; unless
+it runs as the same user and reads the key, which a container cannot.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hmac
+import os
+import secrets
+from functools import cache
+from pathlib import Path
+
+SEAL = "seal"
+
+
+@cache
+def key() -> bytes:
+    """This user's; empty where no place keeps one, and then nothing is sealed."""
+    path = Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state") / "touchstone" / "seal.key"
+    if not path.exists():
+        with contextlib.suppress(OSError):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            fresh = path.with_name(f"{path.name}.{os.getpid()}")
+            fresh.touch(mode=0o600)
+            fresh.write_bytes(secrets.token_bytes(32))
+            fresh.rename(path)
+    try:
+        return path.read_bytes()
+    except OSError:
+        return b""
+
+
+def made_for(folder: Path) -> str:
+    return hmac.new(key(), folder.name.encode(), "sha256").hexdigest()
+
+
+def seal(folder: Path) -> None:
+    if key():
+        (folder / SEAL).write_text(made_for(folder))
+
+
+def is_sealed(folder: Path) -> bool:
+    try:
+        found = (folder / SEAL).read_bytes()
+    except OSError:
+        return False
+    return bool(key()) and hmac.compare_digest(found, made_for(folder).encode())

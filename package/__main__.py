@@ -1,0 +1,5 @@
+"""`python -m touchstone`"""
+
+from . import main
+
+main()

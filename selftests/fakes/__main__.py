@@ -1,0 +1,148 @@
+"""`python -m selftests.fakes [NAME...]`: a check against each fake of the shelf, from outside: verdict, time, peak memory.
+
+A broken target must cost neither the verdict nor the machine: one sentence that says what it did, or which bound it met, within a
+minute and 300 MB, whatever it does.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from harness.judging.result import BAD, Verdict
+from harness.running.stream import newest_check
+from harness.subscribers.text import printable
+from selftests.fakes.hostile import HOSTILE
+
+SHELF = Path(__file__).parent
+NO_SHIM = {"conftest", "honest", "hostile", "leaks", "__main__"}
+FIRST = {
+    "peerbus/codec": "peerbus/codec/verify",
+    "peerbus/broker": "peerbus/broker/ack/second-ack-is-a-silent-no-op",
+    "trueseal/relay": "trueseal/relay/deliver/an-ack-deletes",
+}
+MOST_S, MOST_MB = 60.0, 300
+SERVER = """name = "{name}"
+[run]
+kind = "server"
+[run.servers."{role}"]
+command = ["{python}", "{script}", {arguments}]
+"""
+
+
+@dataclass(frozen=True)
+class Fake:
+    name: str
+    role: str
+    target: str  # what --target is told; or the text of a manifest
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What a check of one fake came to."""
+
+    fake: str
+    exit: int
+    tally: str
+    sentence: str  # the commonest of those that did not pass
+    seconds: float
+    megabytes: int
+
+    @property
+    def bounded(self) -> bool:
+        return self.seconds <= MOST_S and self.megabytes <= MOST_MB
+
+    def row(self) -> str:
+        return (
+            f"{self.fake:34} {self.exit:4} {self.seconds:6.1f} s {self.megabytes:5} MB  {self.tally:28} {self.sentence}"
+        )
+
+
+def shelf() -> Iterator[Fake]:
+    """Shims, plain servers that are broken before they are one, and servers that are hostile on the wire."""
+    for path in sorted(SHELF.glob("*.py")):
+        name = path.stem
+        if name.startswith("server_"):
+            port = '"{port}"' * (name != "server_two_ports")
+            yield server(name, "peerbus/broker", path, port)
+        elif not name.startswith("test_") and name not in NO_SHIM:
+            yield Fake(name, "peerbus/codec", f"cmd:{sys.executable} {path}")
+    for name in HOSTILE:
+        role, port = ("trueseal/relay", "push_port") if "noise" in name else ("peerbus/broker", "port")
+        yield server(name, role, SHELF / "hostile.py", f'"{name}", "{{{port}}}"')
+
+
+def server(name: str, role: str, script: Path, arguments: str) -> Fake:
+    return Fake(
+        name, role, SERVER.format(name=name, role=role, python=sys.executable, script=script, arguments=arguments)
+    )
+
+
+def seen(fake: Fake, folder: Path, *options: str) -> Seen:
+    """One check in a process of its own, measured by the kernel."""
+    target = fake.target
+    if "\n" in target:
+        target = str(folder / "target.toml")
+        Path(target).write_text(fake.target)
+    command = [
+        sys.executable,
+        "-m",
+        "harness.cli",
+        "check",
+        fake.role,
+        "--target",
+        target,
+        "--runs",
+        str(folder / "runs"),
+    ]
+    began = time.monotonic()
+    with (folder / "said").open("w+b") as said:
+        process = subprocess.Popen([*command, "-n", "1", *options], stdout=said, stderr=said)
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        took = time.monotonic() - began
+        said.seek(0)
+        last = said.read().decode(errors="replace").strip().splitlines()[-1:]
+    tally, sentence = judged(folder / "runs")
+    sentence = sentence or " ".join(last)
+    return Seen(fake.name, process.returncode, tally, printable(sentence)[:200], took, usage.ru_maxrss >> 10)
+
+
+def judged(runs: Path) -> tuple[str, str]:
+    if not runs.exists():
+        return "no case", ""
+    cases = newest_check(runs).cases
+    tally = Counter(case.verdict for case in cases)
+    told = Counter(case.failure.message for case in cases if case.verdict in BAD and case.failure)
+    [(sentence, _)] = told.most_common(1) or [("", 0)]
+    return ", ".join(f"{tally[verdict]} {verdict}" for verdict in Verdict if tally[verdict]), sentence
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="shelf", description=__doc__)
+    parser.add_argument("names", nargs="*", help="of fakes; all")
+    parser.add_argument("--one", action="store_true", help="one case against each, not one of every check")
+    told = parser.parse_args()
+    fakes = [fake for fake in shelf() if not told.names or fake.name in told.names]
+    if told.one:
+        fakes = [replace(fake, role=FIRST[fake.role]) for fake in fakes]
+    over = 0
+    for fake in fakes:
+        with tempfile.TemporaryDirectory() as folder:
+            found = seen(fake, Path(folder), "--one-each")
+        over += not found.bounded
+        print(found.row(), flush=True)
+    print(f"{len(fakes)} fakes, {over} over {MOST_S:g} s or {MOST_MB} MB")
+    raise SystemExit(1 if over else 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,67 @@
+"""`python -m selftests.fuzz [NAME...] --seconds 60`: coverage-guided fuzzing of each decoder by Atheris, from a corpus.
+
+Prints executions and sizes. What is new in the corpus stays in --work; a crash is written there, and ends with exit 1.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+LONGEST = 4_096
+RAN = re.compile(r"stat::number_of_executed_units:\s*(\d+)")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="fuzz", description=__doc__)
+    parser.add_argument("names", nargs="*")
+    parser.add_argument("--seconds", type=int, default=60)
+    parser.add_argument("--work", type=Path, help="where what is found is kept; a fresh folder if not given")
+    parser.add_argument("--one", help=argparse.SUPPRESS)
+    told, rest = parser.parse_known_args()
+    if told.one:
+        fuzz(told.one, [*rest, *told.names])
+        return
+    from selftests.fuzz.decoders import DECODERS
+
+    work = told.work or Path(tempfile.mkdtemp(prefix="fuzz-"))
+    crashed = [name for name in told.names or DECODERS if not ran(name, work, told.seconds)]
+    print(f"what was found is in {work}" + f"; crashes of {', '.join(crashed)}" * bool(crashed))
+    raise SystemExit(1 if crashed else 0)
+
+
+def ran(name: str, work: Path, seconds: int) -> bool:
+    """One decoder in a process of its own."""
+    from selftests.fuzz.decoders import CORPUS
+
+    found = work / name
+    found.mkdir(parents=True, exist_ok=True)
+    corpora = [str(folder) for folder in (found, CORPUS / name) if folder.exists()]
+    limits = [f"-max_total_time={seconds}", f"-max_len={LONGEST}", "-timeout=20", "-rss_limit_mb=1024"]
+    command = [sys.executable, "-m", "selftests.fuzz", "--one", name, *limits, "-print_final_stats=1"]
+    done = subprocess.run([*command, f"-artifact_prefix={found}/crash-", *corpora], capture_output=True, text=True)
+    executed = RAN.search(done.stderr)
+    count = int(executed[1]) if executed else 0
+    kept = len(list((CORPUS / name).glob("*")))
+    new = sum(not path.name.startswith("crash-") for path in found.iterdir())
+    print(f"{name:16} {seconds:4} s {count:10,} executions, corpus {kept} kept + {new} found", flush=True)
+    if done.returncode:
+        print("\n".join(done.stderr.splitlines()[-30:]))
+    return done.returncode == 0
+
+
+def fuzz(name: str, arguments: list[str]) -> None:
+    import atheris
+
+    with atheris.instrument_imports(include=["reference_impl", "harness"]):
+        from selftests.fuzz.decoders import DECODERS
+    atheris.Setup([sys.argv[0], *arguments], DECODERS[name])
+    atheris.Fuzz()
+
+
+if __name__ == "__main__":
+    main()

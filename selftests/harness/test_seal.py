@@ -1,0 +1,57 @@
+"""A run is only what this harness wrote: a folder that a target put beside it is passed over, in one sentence."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from harness.judging.result import Footer, Header, TargetInfo
+from harness.running import seal
+from harness.running.stream import StreamWriter, newest_check
+
+
+@pytest.fixture(autouse=True)
+def _key_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    seal.key.cache_clear()
+    yield  # type: ignore[misc]
+    seal.key.cache_clear()
+
+
+def written(folder: Path) -> Path:
+    writer = StreamWriter(folder)
+    writer(Header(folder.name, "2026-01-01T00:00:00Z", "check", 0, [TargetInfo("honest")], ["sbp"]))
+    writer(Footer(folder.name, "2026-01-01T00:00:01Z", 1.0, {}, 0))
+    return folder
+
+
+@pytest.mark.parametrize("forgery", ["copied whole", "without a seal", "with a made up seal"])
+def test_a_forged_sibling_is_passed_over(tmp_path: Path, forgery: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Newer than ours, and well formed."""
+    ours = written(tmp_path / "runs" / "20260101T000000-aaaaaa")
+    forged = ours.with_name("20260102T000000-bbbbbb")
+    shutil.copytree(ours, forged)
+    if forgery == "without a seal":
+        (forged / seal.SEAL).unlink()
+    elif forgery == "with a made up seal":
+        (forged / seal.SEAL).write_text("0" * 64)
+    assert newest_check(tmp_path / "runs").folder == ours
+    said = capsys.readouterr().err
+    assert said == f"{forged} was not written by this harness, and is passed over\n"
+
+
+def test_runs_of_another_machine_are_read(tmp_path: Path) -> None:
+    """None of them is ours: somebody has fetched them."""
+    run = written(tmp_path / "runs" / "20260101T000000-aaaaaa")
+    (run / seal.SEAL).unlink()
+    assert newest_check(tmp_path / "runs").folder == run
+
+
+def test_the_key_is_this_users_alone_and_kept(tmp_path: Path) -> None:
+    first = seal.key()
+    seal.key.cache_clear()
+    assert seal.key() == first
+    [path] = (tmp_path / "state" / "touchstone").iterdir()
+    assert path.stat().st_mode & 0o077 == 0

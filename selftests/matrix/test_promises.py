@@ -1,0 +1,50 @@
+"""Promises are pure functions of what was said and heard."""
+
+from __future__ import annotations
+
+import pytest
+
+from harness.matrix.history import History, disordered, lost, repeated, strange
+
+
+@pytest.mark.parametrize("heard", [["a", "b", "c"], ["a", "c"], [], ["a", "a", "c"]])
+def test_order_is_of_what_was_heard(heard: list[str]) -> None:
+    """Gaps and repeats are other promises' business."""
+    assert not list(disordered("X", ["a", "b", "c"], heard))
+
+
+def test_a_later_message_before_an_earlier_one_is_disorder() -> None:
+    [breach] = disordered("X", ["a", "b", "c"], ["a", "c", "b"])
+    assert breach.observed.startswith("b ")
+
+
+def test_what_is_owed_and_not_heard_is_lost() -> None:
+    [breach] = lost("X", ["a", "b"], ["b"])
+    assert "a" in breach.observed
+    assert not list(lost("X", ["b"], ["b", "more"]))
+
+
+def test_twice_is_a_repeat_and_once_is_none() -> None:
+    assert [b.observed for b in repeated("X", ["a", "b", "a"])] == ["2 times: a"]
+    assert not list(repeated("X", ["a", "b"]))
+
+
+def test_what_nobody_sent_is_strange_by_one_byte() -> None:
+    assert list(strange("X", ["ab"], ["ab", "aB"]))
+    assert not list(strange("X", ["ab", "never heard"], ["ab"]))
+
+
+async def test_waiting_ends_with_what_was_waited_for_and_not_before() -> None:
+    history = History()
+    assert not await history.until(lambda: bool(history.told("a", "message")), 0.01)
+    history.add("a", "told", "message")
+    assert await history.until(lambda: bool(history.told("a", "message")), 0.01)
+
+
+def test_an_answer_knows_its_question() -> None:
+    """Two questions at once, answered the other way round."""
+    history = History()
+    first, second = history.add("a", "asked", "send", {"n": 1}), history.add("a", "asked", "send", {"n": 2})
+    history.add("a", "answered", "send", {"id": "y"}, of=second)
+    history.add("a", "answered", "send", {"id": "x"}, of=first)
+    assert [(q.data["n"], a.data["id"]) for _, q, _, a in history.answers("a", "send")] == [(2, "y"), (1, "x")]

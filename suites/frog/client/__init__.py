@@ -1,0 +1,1 @@
+"""FROG client cases."""

@@ -1,0 +1,389 @@
+"""Pairs of FROG/1: a make of client with a make of server, and clients of two makes on the reference's server.
+
+What is promised: peers that have joined find and look one another up; every SIGNAL on a live route arrives once, byte for byte,
+at exactly the peer that was looked up; nothing crosses networks; a client that lost its connection joins again by itself, and a
+new LOOKUP works.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+from harness.errors import TargetRefused
+from harness.matrix.faults import KILL_SERVER, NONE, PAUSES, STREAMS, WHOLE
+from harness.matrix.history import Breach, History, disordered, lost, repeated, strange
+from harness.matrix.pairing import CLIENT, SERVER, THIRD, Pairing, Scenario, Seat
+from harness.matrix.parties import End
+from harness.matrix.play import Bench, Stage
+from suites.common import shim
+from suites.frog import wire
+from suites.frog.along import read_along, shown
+from suites.frog.server.under_test import USUAL
+
+LINE = "server"
+BACKOFF_MS = 20
+SLOWEST_REDIAL_S = 10.0
+"""A client whose waits cannot be set may take that long before it dials again."""
+
+MOST_TRIES = 12
+ASKED_AGAIN_S = 2.0
+LIMIT = 7
+KINDS = ("OFFER", "ICE", "ANSWER")
+
+
+async def open_server(bench: Bench) -> None:
+    config = {**USUAL, "seed": wire.Peer("X").seed.hex()}
+    if bench.proxied:  # clients sign the server's own URI: it has to be the proxy's
+        bench.parties["server"].need("uri")
+        config["uri"] = f"ws://127.0.0.1:{(await bench.line(LINE)).port}/"
+    await bench.serve("server", config)
+
+
+async def client(stage: Stage, seat: str, peer: wire.Peer, who: str = "") -> End:
+    """A client that has joined."""
+    uri = await stage.bench.way(LINE, "server")
+    config: dict[str, Any] = {"bootstrap": [uri], "network": peer.network, "seed": peer.seed.hex(), "cache": []}
+    if "backoff_ms" in stage.party(seat).capabilities:
+        config["backoff_ms"] = BACKOFF_MS
+    end = await stage.end(seat, config, who=who)
+    await joined(stage, end)
+    return end
+
+
+def is_joined(history: History, who: str) -> bool:
+    said = [
+        m for m in history.moments if m.who == who and m.what in ("start", "status") and m.kind in ("asked", "told")
+    ]
+    return bool(said) and said[-1].what == "status" and bool(said[-1].data.get("registered"))
+
+
+async def joined(stage: Stage, end: End) -> None:
+    slow = 0.0 if "backoff_ms" in end.capabilities else SLOWEST_REDIAL_S
+    await stage.until(lambda: is_joined(stage.history, end.who), slow)
+
+
+async def asked(stage: Stage, end: End, op: str, **args: Any) -> dict[str, Any]:
+    """Asked again for as long as it is refused: a peer may be joining still, a connection may have been lost."""
+    last: Exception | None = None
+    for _ in range(MOST_TRIES):
+        try:
+            async with asyncio.timeout(None if stage.profile in WHOLE else ASKED_AGAIN_S):
+                return await end.do(op, **args)
+        except (TargetRefused, TimeoutError) as error:
+            last = error
+            await joined(stage, end)
+            await asyncio.sleep(0.02)  # nobody tells when the other one has joined
+    raise TargetRefused(f"{end.who}: {op} is refused, however often it is asked: {last}")
+
+
+def peers_of(stage: Stage) -> tuple[wire.Peer, wire.Peer]:
+    network = wire.network()
+    return wire.Peer(network), wire.Peer(network)
+
+
+# -- reading the history -------------------------------------------------------------------------------------------------
+
+
+def signalled(history: History, who: str) -> list[tuple[int, str, str, str]]:
+    """What that host sent: place, route, kind, payload."""
+    return [
+        (place, q.data["route_id"], q.data["kind"], q.data.get("payload", ""))
+        for place, q, _, _ in history.answers(who, "signal")
+    ]
+
+
+def heard(history: History, who: str) -> list[str]:
+    """Whose signal, of which kind, along which route, with which payload."""
+    return [
+        " ".join(shim.member(m.data, name, shim.text, "signal") for name in ("peer_key", "kind", "route_id", "payload"))
+        for m in history.told(who, "signal")
+    ]
+
+
+def interruptions(history: History) -> list[int]:
+    """Places at which a connection was lost, or the server."""
+    return [
+        place
+        for place, m in enumerate(history.moments)
+        if (m.kind == "told" and m.what == "status" and not m.data.get("registered"))
+        or (m.kind == "fault" and m.what in ("cut", "gone", "killed", "runs again", "nobody there"))
+    ]
+
+
+# -- promises ------------------------------------------------------------------------------------------------------------
+
+
+def found_one_another(history: History, profile: str) -> Iterator[Breach]:
+    wanted = next(m for m in history.moments if m.what == "peers")
+    callee, foreign, caller = wanted.data["callee"], wanted.data["foreign"], wanted.data["caller"]
+    last = [a.data.get("peer_keys", []) for _, _, _, a in history.answers("caller", "find")][-1:]
+    for keys in last:
+        if callee not in keys:
+            yield Breach("FROG-22-02", f"{callee} among the peers", str(keys))
+        if foreign in keys:
+            yield Breach("FROG-22-03", "peers of the own network only", foreign)
+        if caller in keys:
+            yield Breach("FROG-22-04", "others than itself", caller)
+        if len(set(keys)) != len(keys) or len(keys) > LIMIT:
+            yield Breach("FROG-22-06", f"at most {LIMIT} keys, each once", str(keys))
+
+
+def signals_arrive(history: History, profile: str) -> Iterator[Breach]:
+    """Both ways. What was sent before the last interruption may be lost, and is never heard twice or elsewhere."""
+    peers = next(m for m in history.moments if m.what == "peers").data
+    since = max(interruptions(history), default=-1)
+    for who, other in (("caller", "callee"), ("callee", "caller")):
+        sent = [
+            (place, f"{peers[who]} {kind} {route} {payload}") for place, route, kind, payload in signalled(history, who)
+        ]
+        got = heard(history, other)
+        yield from lost("FROG-26-03", [text for place, text in sent if place > since], got)
+        yield from strange("FROG-26-01", [text for _, text in sent], got)
+        yield from repeated("FROG-26-03", got, [text for _, text in sent])
+        if profile in WHOLE:
+            yield from disordered("FROG-26-03", [text for _, text in sent], got)
+    if elsewhere := heard(history, "bystander"):
+        yield Breach("FROG-25-06", "nothing at a peer that nobody looked up", elsewhere[0][:120])
+
+
+def as_many_as_asked(history: History, profile: str) -> Iterator[Breach]:
+    """Of a crowd as many as were asked for, all of the own network, each once, never the one that asks."""
+    crowd = next(m for m in history.moments if m.what == "crowd").data
+    for _, question, _, answer in history.answers("caller", "find"):
+        keys, limit = answer.data.get("peer_keys", []), question.data["limit"]
+        if len(keys) != min(limit, len(crowd["keys"])):
+            yield Breach("FROG-22-02", f"{limit} of {len(crowd['keys'])} peers", f"{len(keys)}")
+        if wrong := set(keys) - set(crowd["keys"]):
+            yield Breach("FROG-22-03", "peers of the own network, and others than itself", str(sorted(wrong)))
+        if len(set(keys)) != len(keys):
+            yield Breach("FROG-22-06", "each once", str(keys))
+
+
+def routes_are_apart(history: History, profile: str) -> Iterator[Breach]:
+    """Each LOOKUP makes a route of its own, to the peer that it named."""
+    routes = [a.data.get("route_id") for who in ("caller", "callee") for _, _, _, a in history.answers(who, "lookup")]
+    if len(set(routes)) != len(routes):
+        yield Breach("FROG-25-09", "a route of its own for each LOOKUP", str(routes))
+    yield from signals_arrive(history, profile)
+
+
+def the_new_has_it(history: History, profile: str) -> Iterator[Breach]:
+    """Behind a replacement a new route leads to the new connection, and nothing comes to the old one."""
+    since = next(place for place, m in enumerate(history.moments) if m.what == "replaced")
+    sent = [payload for place, _, _, payload in signalled(history, "caller") if place > since]
+    yield from lost("FROG-25-09", sent, [text.split(" ")[-1] for text in heard(history, "callee again")])
+    old = [text for text in heard(history, "callee") if text.split(" ")[-1] in sent]
+    if old:
+        yield Breach("FROG-25-06", "nothing at a replaced connection", old[0][:120])
+
+
+def gone_is_gone(history: History, profile: str) -> Iterator[Breach]:
+    for moment in history.moments:
+        if moment.kind == "note" and moment.what == "ghost":
+            yield Breach("FROG-19-01", "a peer that left is not found", str(moment.data["how"]))
+
+
+# -- scenarios -----------------------------------------------------------------------------------------------------------
+
+
+def note(stage: Stage, caller: wire.Peer, callee: wire.Peer, foreign: wire.Peer | None = None) -> None:
+    names = {"caller": caller.key, "callee": callee.key, "foreign": foreign.key if foreign else ""}
+    stage.history.add("harness", "note", "peers", names)
+
+
+async def find(stage: Stage) -> None:
+    one, two = peers_of(stage)
+    other = wire.Peer(wire.network())
+    note(stage, one, two, other)
+    await client(stage, "callee", two)
+    await client(stage, "callee", other, "foreigner")
+    caller = await client(stage, "caller", one)
+    for _ in range(MOST_TRIES):
+        if two.key in (await asked(stage, caller, "find", limit=LIMIT)).get("peer_keys", []):
+            return
+
+
+async def crowd(stage: Stage) -> None:
+    """More peers than anybody is told of, with a network beside them whose name begins alike."""
+    network = wire.network()[:14]
+    peers = [wire.Peer(network) for _ in range(LIMIT + 2)]
+    for n, peer in enumerate([*peers, wire.Peer(f"{network}X", peers[0].seed)]):
+        await client(stage, "callee", peer, f"callee {n}")
+    caller = await client(stage, "caller", wire.Peer(network))
+    stage.history.add("harness", "note", "crowd", {"keys": [peer.key for peer in peers]})
+    for limit in (1, 2, LIMIT, LIMIT - 1):
+        await asked(stage, caller, "find", limit=limit)
+    await asyncio.gather(*(asked(stage, caller, "find", limit=limit) for limit in (3, 1, LIMIT)))
+
+
+async def routes(stage: Stage) -> None:
+    """Several routes between two peers, made from either side: each leads where it was made for."""
+    one, two = peers_of(stage)
+    note(stage, one, two)
+    callee, caller = await client(stage, "callee", two), await client(stage, "caller", one)
+    await client(stage, "callee", wire.Peer(one.network), "bystander")
+    found = [(caller, "caller", (await asked(stage, caller, "lookup", peer_key=two.key))["route_id"]) for _ in range(2)]
+    found.append((callee, "callee", (await asked(stage, callee, "lookup", peer_key=one.key))["route_id"]))
+    for n, kind in enumerate(("ICE", "OFFER", "ANSWER", "ICE")):
+        for end, _, route in found:
+            await end.do("signal", route_id=route, kind=kind, payload=bytes([n % 2]).hex())
+    await heard_or_lost(stage, "caller", "callee")
+    await heard_or_lost(stage, "callee", "caller")
+    for _, who, route in found:
+        answerer = "callee" if who == "caller" else "caller"
+        await {"caller": caller, "callee": callee}[answerer].do(
+            "signal", route_id=route, kind="ANSWER", payload=route.encode().hex()
+        )
+    await heard_or_lost(stage, "caller", "callee")
+    await heard_or_lost(stage, "callee", "caller")
+
+
+async def replaced(stage: Stage) -> None:
+    """The same peer joins once more on another connection; its host stops the first, as one that was replaced."""
+    one, two = peers_of(stage)
+    note(stage, one, two)
+    callee, caller = await client(stage, "callee", two), await client(stage, "caller", one)
+    await conversation(stage, caller, callee, two, (b"before",), 0)
+    await client(stage, "callee", two, "callee again")
+    await callee.stop()
+    again = stage.ends[-1]
+    await joined(stage, again)
+    stage.history.add("harness", "note", "replaced")
+    route = (await asked(stage, caller, "lookup", peer_key=two.key))["route_id"]
+    for n in range(3):
+        await caller.do("signal", route_id=route, kind="OFFER", payload=bytes([n, 1]).hex())
+    await stage.until(lambda: len(heard(stage.history, "callee again")) >= 3)
+
+
+PAYLOADS = (
+    b"",
+    b"\x00\n \xff",
+    b"offer" * 200,
+    b'{ "sdp" : "v=0\r\n\r\na=1" }  ',
+    b"SIGNAL x OFFER 3\nabc\n\n",
+    bytes(1_022),
+    b"b" * 1_498,
+    b"c" * 5_000,
+    b"d" * 20_000,
+)
+"""Behind each come two bytes that make it unlike the others: with them some fill a buffer to the last byte."""
+
+
+async def signal(stage: Stage, payloads: tuple[bytes, ...] = PAYLOADS) -> None:
+    """Looked up, called, and answered on the same route; under faults until nothing came between."""
+    one, two = peers_of(stage)
+    note(stage, one, two)
+    callee = await client(stage, "callee", two)
+    await client(stage, "callee", wire.Peer(one.network), "bystander")
+    caller = await client(stage, "caller", one)
+    for attempt in range(MOST_TRIES):
+        since = len(stage.history.moments)
+        try:
+            await conversation(stage, caller, callee, two, payloads, attempt)
+        except TargetRefused:
+            if stage.profile in WHOLE:
+                raise
+        if attempt == 0:
+            await stage.step()
+        if not any(place >= since for place in interruptions(stage.history)) and attempt + 1 >= stage.scenario.steps:
+            return
+        for end in (caller, callee):
+            await joined(stage, end)
+
+
+async def conversation(
+    stage: Stage, caller: End, callee: End, two: wire.Peer, payloads: tuple[bytes, ...], attempt: int
+) -> None:
+    route = (await asked(stage, caller, "lookup", peer_key=two.key)).get("route_id")
+    for n, payload in enumerate(payloads):
+        data = payload + bytes([attempt, n]) if n or attempt else payload
+        await caller.do("signal", route_id=route, kind=KINDS[n % len(KINDS)], payload=data.hex())
+    await heard_or_lost(stage, "caller", "callee")
+    back = [m.data.get("route_id") for m in stage.history.told("callee", "signal")]
+    if back:
+        await callee.do("signal", route_id=back[-1], kind="ANSWER", payload=bytes([attempt, 255]).hex())
+        await heard_or_lost(stage, "callee", "caller")
+
+
+async def heard_or_lost(stage: Stage, who: str, other: str) -> None:
+    """Until all of it was heard, or the connection was lost under it."""
+    history, before = stage.history, len(interruptions(stage.history))
+    payloads = Counter(payload for _, _, _, payload in signalled(history, who))
+
+    def over() -> bool:
+        return payloads <= Counter(text.split(" ")[-1] for text in heard(history, other)) or (
+            stage.profile not in WHOLE and len(interruptions(history)) > before
+        )
+
+    await history.until(over, stage.patience_s if stage.profile in WHOLE else ASKED_AGAIN_S)
+
+
+async def large(stage: Stage) -> None:
+    await signal(stage, (bytes(range(256)) * 255 + bytes(256),))
+
+
+async def leaving(stage: Stage) -> None:
+    one, two = peers_of(stage)
+    note(stage, one, two)
+    callee = await client(stage, "callee", two)
+    caller = await client(stage, "caller", one)
+    await asked(stage, caller, "lookup", peer_key=two.key)
+    await callee.do("leave")
+    for _ in range(MOST_TRIES):
+        try:
+            await caller.do("lookup", peer_key=two.key)
+        except TargetRefused:
+            break
+        await asyncio.sleep(0.05)  # its server may hear of the end a little later
+    else:
+        stage.history.add("caller", "note", "ghost", {"how": "LOOKUP still finds it"})
+    if two.key in (await asked(stage, caller, "find", limit=LIMIT)).get("peer_keys", []):
+        stage.history.add("caller", "note", "ghost", {"how": "FIND still lists it"})
+
+
+SCENARIOS = (
+    Scenario("find", find, (found_one_another,), ("FROG-22-02", "FROG-22-03"), profiles=("slow", *PAUSES)),
+    Scenario("signal", signal, (signals_arrive,), ("FROG-26-03", "FROG-26-01", "FROG-25-06"), {"size": "small"}),
+    Scenario("signal", large, (signals_arrive,), ("FROG-26-03", "FROG-5-20"), {"size": "limit"}, profiles=("slow",)),
+    Scenario("crowd", crowd, (as_many_as_asked,), ("FROG-22-02", "FROG-22-03", "FROG-22-06"), profiles=(NONE,)),
+    Scenario("routes", routes, (routes_are_apart,), ("FROG-26-03", "FROG-25-09", "FROG-26-04"), profiles=("slow",)),
+    Scenario("replaced", replaced, (the_new_has_it,), ("FROG-25-06", "FROG-25-09"), profiles=(NONE,)),
+    Scenario("leave", leaving, (gone_is_gone,), ("FROG-19-01",), profiles=("slow",)),
+)
+
+PAIRINGS = (
+    Pairing(
+        "frog",
+        "client-server",
+        {
+            "server": Seat(SERVER, "frog/server"),
+            "caller": Seat(CLIENT, "frog/client"),
+            "callee": Seat(CLIENT, "frog/client"),
+        },
+        SCENARIOS,
+        (*STREAMS, KILL_SERVER, *PAUSES),
+        open_server,
+        (LINE,),
+        read_along,
+        shown,
+    ),
+    Pairing(
+        "frog",
+        "caller-callee",
+        {
+            "server": Seat(THIRD, "frog/server"),
+            "caller": Seat(CLIENT, "frog/client"),
+            "callee": Seat(SERVER, "frog/client"),
+        },
+        SCENARIOS,
+        (*STREAMS, *PAUSES),
+        open_server,
+        (LINE,),
+        read_along,
+        shown,
+        alike=False,
+    ),
+)

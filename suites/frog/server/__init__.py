@@ -1,0 +1,1 @@
+"""FROG server cases."""

@@ -1,0 +1,1 @@
+"""Cases for a TrueSeal codec."""

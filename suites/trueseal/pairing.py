@@ -1,0 +1,289 @@
+"""Pairs of TrueSeal: a make of client with a make of relay, and clients of two makes on the reference's relay.
+
+What is promised: every blob that a client has taken is delivered to its recipient and to nobody else, byte for byte, and surfaces
+once. An unanswered push is pushed again, an Acked one is never lost, and what was received survives its client.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from harness.catalogue.addresses import endpoint
+from harness.matrix.faults import KILL_CLIENT, KILLS, NONE, PAUSES, STREAMS, WHOLE
+from harness.matrix.history import Breach, History, lost, repeated, strange
+from harness.matrix.pairing import CLIENT, SERVER, THIRD, Pairing, Scenario, Seat
+from harness.matrix.parties import End
+from harness.matrix.play import Bench, Stage
+from reference_impl.trueseal.noise import public_key
+from suites.common import shim
+from suites.trueseal import wire
+
+RELAY_KEY = bytes(range(1, 33))
+RETRY_MS = 20
+SLOWEST_REDIAL_S = 7.5
+"""A client whose waits cannot be set may take that long before it dials again."""
+
+EMPTY = 2
+"""Which envelope has no bytes. It is one: equal ones may be taken for the same."""
+
+MANY = 55
+LARGEST_FRAME = 65_482
+"""Bytes of the largest envelope of a client or relay without large_frames."""
+
+
+async def open_relay(bench: Bench) -> None:
+    folder = str(bench.parties["relay"].target.new_folder("relay"))
+    keys = {"private_key": RELAY_KEY.hex(), "public_key": public_key(RELAY_KEY).hex()}
+    told = await bench.serve("relay", {**keys, "limit": wire.LIMIT, "state_dir": folder})
+    bench.kept["relay_key"] = told.details.get("public_key") or keys["public_key"]
+
+
+async def client(stage: Stage, seat: str, who: str = "", like: Mapping[str, Any] | None = None) -> End:
+    """A client with a key and a folder of its own, or with those of another."""
+    ports = {
+        f"{port}_port": endpoint(await stage.bench.way(f"{seat}-{port}", "relay", port))[1]
+        for port in ("push", "receive")
+    }
+    mine = like or {"private_key": wire.blob(32).hex(), "state_dir": stage.folder(seat)}
+    config = {**ports, "relay_key": stage.kept["relay_key"]}
+    config |= {key: mine[key] for key in ("private_key", "state_dir")}
+    if "retry_ms" in stage.party(seat).capabilities:
+        config["retry_ms"] = RETRY_MS
+    return await stage.end(seat, config, who=who)
+
+
+def key_of(end: End) -> bytes:
+    return public_key(bytes.fromhex(end.config["private_key"]))
+
+
+async def push(stage: Stage, pusher: End, to: bytes, count: int = 4, size: int = 0, first: int = 0) -> None:
+    """So many envelopes, each of another kind than the one before; behind the `first` that were pushed before."""
+    for n in range(first, first + count):
+        envelope = wire.envelope(sequence=n, recipient=to, size=size) if size else odd_envelope(n)
+        await pusher.do("push", recipient=to.hex(), envelope=envelope.hex())
+
+
+def odd_envelope(n: int) -> bytes:
+    """Bytes that no relay and no client looks into: what they say of recipients and lengths is nothing to them."""
+    own, stranger = secrets.token_bytes(8), secrets.token_bytes(32)
+    kinds = (
+        wire.envelope(sequence=n, recipient=stranger, size=1_024),
+        wire.field(6, own) + wire.field(3, stranger) + wire.field(2, bytes(range(32))),
+        b"" if n == EMPTY else own,
+        own + b" a\r\nb\nc\rd\x1a \xc3\x28",
+        bytes(70) + own + bytes(16),
+        wire.envelope(sequence=n, recipient=stranger, size=[1_536, 4_096, 5_000, 65_482][n // 6 % 4]),
+    )
+    return kinds[n % len(kinds)]
+
+
+async def arrived(stage: Stage, *who: str) -> None:
+    slow = any("retry_ms" not in end.capabilities for end in stage.ends)
+    owed = pushed(stage.history)
+    await stage.until(lambda: set(owed) <= set(received(stage.history, *who)), SLOWEST_REDIAL_S if slow else 0.0)
+
+
+# -- reading the history -------------------------------------------------------------------------------------------------
+
+
+def pushed(history: History, who: str = "pusher") -> list[str]:
+    """What that client took: it is in its outbox, over restarts too."""
+    return [question.data["envelope"] for _, question, _, _ in history.answers(who, "push")]
+
+
+def pushed_to(history: History, who: str, by: str = "pusher") -> list[str]:
+    """Of it, what is for that end."""
+    keys = [m.data["private_key"] for m in history.moments if m.who == who and m.what == "start" and m.kind == "asked"]
+    mine = {public_key(bytes.fromhex(key)).hex() for key in keys}
+    return [q.data["envelope"] for _, q, _, _ in history.answers(by, "push") if q.data["recipient"] in mine]
+
+
+def received(history: History, *who: str) -> list[str]:
+    return [
+        shim.member(m.data, "envelope", shim.raw, "received").hex()
+        for m in history.moments
+        if m.who in who and m.kind == "told" and m.what == "received"
+    ]
+
+
+def kept(history: History, who: str) -> list[str]:
+    """What that client says it has received, at its last asking."""
+    answers = [answer for _, _, _, answer in history.answers(who, "received")]
+    return list(answers[-1].data.get("envelopes", ())) if answers else []
+
+
+# -- promises ------------------------------------------------------------------------------------------------------------
+
+
+def arrives_once(history: History, profile: str) -> Iterator[Breach]:
+    heard = received(history, "receiver")
+    if profile == KILL_CLIENT:  # what was persisted just before the end need not be told again
+        yield from lost("TS-DLV-03", pushed(history), [*heard, *kept(history, "receiver")])
+    else:
+        yield from lost("TS-DLV-08" if profile not in WHOLE else "TS-ACK-01", pushed(history), heard)
+        yield from repeated("TS-DLV-09", heard)
+    yield from strange("TS-DLV-05", pushed(history), heard)
+
+
+def nobody_else(history: History, profile: str) -> Iterator[Breach]:
+    for who in ("pusher", "bystander", "receiver"):
+        mine, heard = pushed_to(history, who), received(history, who)
+        if foreign := [envelope for envelope in heard if envelope not in mine]:
+            yield Breach("TS-PUSH-02", f"what was pushed to {who}, and nothing else", foreign[0][:120])
+        yield from lost("TS-ACK-01", mine, heard)
+        yield from repeated("TS-DLV-09", heard)
+
+
+def told_truly(history: History, profile: str) -> Iterator[Breach]:
+    """Nothing within the limits is rejected, and nothing is said of a blob twice."""
+    told = [str(m.data.get("blob", m.data)) for m in history.told("pusher", "pushed")]
+    if profile in WHOLE:
+        yield from repeated("TS-ACK-06", told)
+    if rejected := history.told("pusher", "rejected"):
+        yield Breach("TS-ACK-01", "an Ack of what can be stored", str(dict(rejected[0].data)))
+
+
+def known_to_the_next(history: History, profile: str) -> Iterator[Breach]:
+    """What surfaced once is kept, and surfaces no more."""
+    sent = pushed(history)
+    first = [envelope for envelope in sent if envelope in received(history, "receiver")]
+    yield from lost("TS-DLV-03", first, kept(history, "receiver again"))
+    everything = received(history, "receiver", "receiver again", "third life")
+    yield from lost("TS-DLV-08", sent, everything)
+    yield from repeated("TS-DACK-04", everything)
+    yield from strange("TS-DLV-05", sent, everything)
+
+
+# -- scenarios -----------------------------------------------------------------------------------------------------------
+
+
+async def live(stage: Stage, size: int = 0, count: int = 4) -> None:
+    receiver = await client(stage, "receiver")
+    pusher = await client(stage, "pusher")
+    await push(stage, pusher, key_of(receiver), count, size)
+    await stage.step()
+    await push(stage, pusher, key_of(receiver), 2, first=count)
+    await stage.step()
+    await arrived(stage, "receiver")
+    await receiver.do("received")
+
+
+async def at_the_limit(stage: Stage) -> None:
+    await live(stage, wire.LIMIT, 1)
+
+
+async def in_one_frame(stage: Stage) -> None:
+    await live(stage, LARGEST_FRAME, 2)
+
+
+async def many(stage: Stage) -> None:
+    await offline(stage, MANY)
+
+
+async def offline(stage: Stage, count: int = 7) -> None:
+    """The recipient comes only when all is pushed, and the pusher is gone by then, if it tells what was Acked."""
+    absent = wire.blob(32)
+    pusher = await client(stage, "pusher")
+    await push(stage, pusher, public_key(absent), count)
+    told = await stage.history.until(lambda: len(stage.history.told("pusher", "pushed")) >= count, 2.0)
+    await stage.step()
+    if told and stage.profile in WHOLE:
+        await pusher.stop()
+    receiver = await client(
+        stage, "receiver", like={"private_key": absent.hex(), "state_dir": stage.folder("receiver")}
+    )
+    await arrived(stage, "receiver")
+    await receiver.do("received")
+
+
+async def elsewhere(stage: Stage) -> None:
+    """Three devices, the pusher one of them: what is for one comes to none of the others."""
+    devices = (
+        await client(stage, "receiver"),
+        await client(stage, "receiver", "bystander"),
+        await client(stage, "pusher"),
+    )
+    for n in range(4):
+        for device in devices:
+            await push(stage, devices[-1], key_of(device), 1, first=n)
+    await arrived(stage, *(device.who for device in devices))
+
+
+async def redelivery(stage: Stage) -> None:
+    """The same client in a second life: it knows what it had, and gets what came meanwhile."""
+    receiver = await client(stage, "receiver")
+    pusher = await client(stage, "pusher")
+    await push(stage, pusher, key_of(receiver), 3)
+    await arrived(stage, "receiver")
+    await receiver.stop()
+    await push(stage, pusher, key_of(receiver), 2, first=3)
+    again = await client(stage, "receiver", "receiver again", like=receiver.config)
+    await arrived(stage, "receiver", "receiver again")
+    await again.do("received")
+    await again.stop()
+    await push(stage, pusher, key_of(receiver), 1, first=6)
+    third = await client(stage, "receiver", "third life", like=receiver.config)
+    await arrived(stage, "receiver", "receiver again", "third life")
+    await third.do("received")
+
+
+EVERYWHERE = {seat: ("large_frames",) for seat in ("relay", "pusher", "receiver")}
+STABLE = ("slow", "cut", "away", *PAUSES, *KILLS)
+
+SCENARIOS = (
+    Scenario("live", live, (arrives_once, told_truly), ("TS-ACK-01", "TS-DLV-05"), {"size": "small"}, steps=2),
+    Scenario(
+        "live", in_one_frame, (arrives_once, told_truly), ("TS-DLV-05",), {"size": "frame"}, profiles=("slow", "cut")
+    ),
+    Scenario(
+        "live", at_the_limit, (arrives_once, told_truly), ("TS-SIZE-01",), {"size": "limit"}, EVERYWHERE, ("slow",)
+    ),
+    Scenario(
+        "offline", offline, (arrives_once, told_truly), ("TS-ACK-03", "TS-ACK-04"), {"size": "small"}, profiles=STABLE
+    ),
+    Scenario("offline", many, (arrives_once, told_truly), ("TS-SES-09",), {"size": "many"}, profiles=(NONE,)),
+    Scenario("nobody-else", elsewhere, (nobody_else,), ("TS-PUSH-02",), profiles=("slow",)),
+    Scenario(
+        "redelivery",
+        redelivery,
+        (known_to_the_next,),
+        ("TS-DLV-03", "TS-DACK-04"),
+        needs={"receiver": ("restart",)},
+        profiles=("slow", "cut", "away"),
+    ),
+)
+LINES = tuple(f"{seat}-{port}" for seat in ("pusher", "receiver") for port in ("push", "receive"))
+
+PAIRINGS = (
+    Pairing(
+        "trueseal",
+        "client-relay",
+        {
+            "relay": Seat(SERVER, "trueseal/relay"),
+            "pusher": Seat(CLIENT, "trueseal/client"),
+            "receiver": Seat(CLIENT, "trueseal/client"),
+        },
+        SCENARIOS,
+        (*STREAMS, *KILLS, *PAUSES),
+        open_relay,
+        LINES,
+        unread="the conversation is encrypted between client and relay",
+    ),
+    Pairing(
+        "trueseal",
+        "pusher-receiver",
+        {
+            "relay": Seat(THIRD, "trueseal/relay"),
+            "pusher": Seat(CLIENT, "trueseal/client"),
+            "receiver": Seat(SERVER, "trueseal/client"),
+        },
+        SCENARIOS,
+        (*STREAMS, *PAUSES),
+        open_relay,
+        LINES,
+        unread="the conversation is encrypted between client and relay",
+        alike=False,
+    ),
+)
