@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 from reference_impl.bccn.frames import Delivered
 from reference_impl.bccn.node_io import Node, NotSent, own_name, spelled
+from reference_impl.io.serving import CommandLine
 
 
 def listen(told: argparse.Namespace) -> None:
@@ -40,12 +41,12 @@ def send(told: argparse.Namespace) -> None:
 
 
 def arguments(words: Sequence[str]) -> argparse.Namespace:
-    common = argparse.ArgumentParser(add_help=False)
+    common = CommandLine(add_help=False)
     common.add_argument("--broadcast", default="127.255.255.255", help="where notifications go; loopback if not given")
     common.add_argument("--port", type=int, default=5400)
     common.add_argument("--key", default="", help="the shared secret; without it nothing is signed or verified")
     common.add_argument("--name", default=own_name(), help="host/program/pid if not given")
-    parser = argparse.ArgumentParser(prog="bccn", description="A BCCN1 node.", parents=[common])
+    parser = CommandLine(prog="bccn", description="A BCCN1 node.", parents=[common])
     parser.set_defaults(run=listen, pattern=[], heartbeat=0.0)
     parser.add_argument("--heartbeat", type=float, default=0.0, metavar="SECONDS")
     commands = parser.add_subparsers(metavar="[send]")

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import asyncio
-import contextlib
 import secrets
 from dataclasses import fields
 
@@ -15,6 +13,7 @@ from reference_impl.frog.server import Config, ServerMachine
 from reference_impl.frog.server_io import Server
 from reference_impl.frog.sisters import Mesh, Seed
 from reference_impl.frog.uri import why_not
+from reference_impl.io.serving import command_line, serve
 
 TIMERS = {
     "challenge_s": "auth-challenge-ttl-ms",
@@ -25,19 +24,8 @@ TIMERS = {
 FLOODS = ("lookup_ttl", "find_ttl", "lookup_fanout", "find_fanout")
 
 
-async def serve(host: str, port: int, config: Config) -> None:
-    server = Server(ServerMachine(config))
-    await server.start(host, port)
-    print(f"frog server {config.server_id} as {server.uri}", flush=True)
-    await asyncio.get_running_loop().create_future()
-
-
 def arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
-        prog="frog", description="A FROG/1 rendezvous server. Times are in ms, 0 is no bound."
-    )
-    parser.add_argument("--host", default="127.0.0.1")
-    parser.add_argument("--port", type=int, default=5482)
+    parser = command_line("frog", "A FROG/1 rendezvous server. Times are in ms, 0 is no bound.", port=5482)
     parser.add_argument("--uri", default="", help="the canonical public URI; its address if not given")
     parser.add_argument("--seed", default="", help="64 hex digits, the server's key; a new one if not given")
     for name, option in TIMERS.items():
@@ -97,8 +85,8 @@ def config_of(told: argparse.Namespace) -> Config:
 
 def main() -> None:
     told = arguments()
-    with contextlib.suppress(KeyboardInterrupt):
-        asyncio.run(serve(told.host, told.port, config_of(told)))
+    server = Server(ServerMachine(config_of(told)))
+    serve(server, told, lambda _: f"frog server {server.machine.config.server_id} as {server.uri}")
 
 
 if __name__ == "__main__":

@@ -6,7 +6,10 @@ import argparse
 import asyncio
 import contextlib
 from collections.abc import Callable
-from typing import Protocol
+from typing import NoReturn, Protocol
+
+USAGE = 3
+"""The exit code of bad usage, as everywhere in the project; argparse's own means something else."""
 
 
 class Service(Protocol):
@@ -19,9 +22,16 @@ class Service(Protocol):
         """Say goodbye to everybody."""
 
 
+class CommandLine(argparse.ArgumentParser):
+    """A wrong call gets one sentence."""
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(USAGE, f"{self.prog}: {message}: --help names what there is\n")
+
+
 def command_line(prog: str, description: str, port: int) -> argparse.ArgumentParser:
     """With the options that every service has."""
-    parser = argparse.ArgumentParser(prog=prog, description=description)
+    parser = CommandLine(prog=prog, description=description)
     parser.add_argument("--host", default="127.0.0.1")
     parser.add_argument("--port", type=int, default=port)
     return parser

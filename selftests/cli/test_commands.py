@@ -13,6 +13,7 @@ import pytest
 
 from harness import __version__
 from harness.catalogue.protocols import roles
+from harness.catalogue.requirements import protocols
 from harness.cli.explain import VERDICTS
 from harness.judging.result import Verdict
 from harness.running.stream import EVENTS, read_run
@@ -137,6 +138,8 @@ def test_replay_never_says_fixed_of_what_it_did_not_try(
         (("explain", "peerbus/broker/ack/nosuch"), 3),
         (("serve", "peerbus", "--mutant", "nosuch"), 3),
         (("serve", "peerbus", "--mutant", "reads-binary", "--trace"), 3),
+        *((("serve", protocol, "--no-such-option"), 3) for protocol in protocols()),
+        (("serve", "frog", "--uri", "ws://EXAMPLE.org/"), 3),
         (("check", SMALL, "--watch"), 3),
         (("mutants", "nosuch"), 3),
         (("check", "peerbus/codec/verify/vector[vector=nosuch]"), 3),
