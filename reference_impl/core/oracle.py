@@ -145,9 +145,7 @@ class Oracle(Generic[S]):
         """The target sent this. Raises NotAllowed when no reading of the past permits it."""
         after = list(self._spoken(channel, frame))
         if not after:
-            said = self._paid.get(
-                type(frame)
-            )  # the like was said before: once too often is closer to that than to anything
+            said = self._paid.get(type(frame))  # once too often: closer to that clause than to any other
             recent = tuple(reversed(self._recent))
             raise NotAllowed(channel, frame, self.allowed(channel), (said, *recent) if said else recent)
         self._move(after)
