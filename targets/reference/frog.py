@@ -136,7 +136,7 @@ class ServerRole(Role):
 
     capabilities = (
         *("seed", "uri", "timers", "bounds", "queue", "rates", "clock", "restart"),
-        *("sister", "dials", "gossip", "floods"),
+        *("sister", "dials", "gossip", "floods", "max_sisters"),
     )
     codec: type[Codec] = Codec
     machine: type[ServerMachine] = ServerMachine

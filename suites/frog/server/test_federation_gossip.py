@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from harness.catalogue.cases import axis, clauses, needs
 from harness.judging.trial import Broken, Trial
 from reference_impl.frog.frames import (
     Hangup,
     Lookup,
     SisterChal,
+    SisterFind,
     SisterFound,
     SisterList,
     SisterLookup,
@@ -17,7 +20,7 @@ from reference_impl.frog.frames import (
     SisterSignal,
     Try,
 )
-from suites.frog.server.sisters import Federation, Listening, SisterLine, sibling
+from suites.frog.server.sisters import Federation, Listening, Sibling, SisterLine, sibling
 from suites.frog.wire import Peer, an_id, cid, message
 
 
@@ -39,6 +42,11 @@ async def verified(federation: Federation, count: int) -> list[Listening]:
     for one in listening:
         await federation.met(one)
     return listening
+
+
+def unlike(federation: Federation, sister: str) -> Sibling:
+    """One whose id is smaller or larger than the server's, if that has the seed that it is told."""
+    return sibling(smaller_than=federation.id) if sister == "smaller" else sibling(larger_than=federation.id)
 
 
 # -- what is verified --------------------------------------------------------------------------------------------------
@@ -117,16 +125,20 @@ async def gone(line: SisterLine) -> bool:
 
 @needs("dials", "sister")
 @clauses("FROG-30-05", "FROG-30-02")
-async def test_another_uri_of_a_verified_server(federation: Federation, trial: Trial) -> None:
-    """Verified at one URI, she dials with another in her @HELLO: the new one is not told before it is dialled."""
-    listening = await federation.listen()
+@axis("sister", ["smaller", "larger"])
+async def test_another_uri_of_a_verified_server(federation: Federation, trial: Trial, sister: str) -> None:
+    """Verified at one URI, she dials with another in her @HELLO: neither clients nor sisters are told of the new one,
+    whichever of the two connections stays."""
+    listening = await federation.listen(unlike(federation, sister))
     federation.config["sisters"] = [listening.who.id]
     await federation.start()
     await federation.met(listening)
     moved = listening.who.elsewhere("wss://moved.example.org/")
     await federation.second(moved)
-    uris = await told(federation)
+    uris, asking = await told(federation), await federation.sister()
     trial.expect(moved.uri not in uris, f"no {moved.uri}", uris, "FROG-30-05")
+    listed = await asking.listed()
+    trial.expect(moved.uri not in dict(listed).values(), f"no {moved.uri}", listed, "FROG-30-05")
 
 
 @needs("dials", "sister")
@@ -310,10 +322,10 @@ async def test_another_uri_by_hearsay(federation: Federation, trial: Trial) -> N
 # -- two connections with one sister -----------------------------------------------------------------------------------
 
 
-async def both(federation: Federation, smaller: bool) -> tuple[SisterLine, SisterLine | None]:
+async def both(federation: Federation, sister: str) -> tuple[SisterLine, SisterLine | None]:
     """Two connections with one sister: the one that the server dialled, then hers, where it is not refused at once."""
     await federation.trial.need("seed")
-    who = sibling(smaller_than=federation.id) if smaller else sibling(larger_than=federation.id)
+    who = unlike(federation, sister)
     listening = await federation.listen(who)
     federation.config["sisters"] = [who.id]
     await federation.start()
@@ -326,7 +338,7 @@ async def both(federation: Federation, smaller: bool) -> tuple[SisterLine, Siste
 @axis("sister", ["smaller", "larger"])
 async def test_the_smaller_id_began_the_connection_that_stays(federation: Federation, sister: str) -> None:
     """Of a connection each way, the one that the smaller id dialled is kept and the other closed."""
-    dialled, hers = await both(federation, sister == "smaller")
+    dialled, hers = await both(federation, sister)
     kept, other = (hers, dialled) if sister == "smaller" else (dialled, hers)
     if kept is None:
         raise Broken("FROG-31-04", "the connection that the smaller id dialled", "it is refused")
@@ -377,6 +389,31 @@ async def test_one_answer_by_two_connections(real_mesh: Federation, trial: Trial
     one = getattr(heard, "peer_keys", None) == (target,) or getattr(heard, "peer_key", None) == target
     trial.expect(one and getattr(heard, "cid", "") == asked, f"one answer with {target}", heard, "FROG-31-02")
     await asker.expect_silence("FROG-31-02")
+
+
+@needs("sister")
+@clauses("FROG-31-02", "FROG-35-10", "FROG-36-09")
+@axis("flood", ["find", "lookup"])
+async def test_one_answer_by_two_connections_is_passed_on_once(mesh: Federation, trial: Trial, flood: str) -> None:
+    """The same between two sisters: who asked hears the answer once."""
+    x, first = await mesh.sisters(2)
+    second = await mesh.line(1)
+    if not await second.proves_anyhow(last=False):
+        return trial.info("it takes no second connection of a sister")
+    source, target = Peer(mesh.network).key, Peer(mesh.network).key
+    find, lookup = SisterFind(cid("R"), x.id, source, 3, 3), SisterLookup(an_id(), x.id, source, target, 5)
+    request: SisterFind | SisterLookup = find if flood == "find" else lookup
+    found, peers = SisterFound(lookup.route_id, target), SisterPeers(find.fcid, x.id, (target,))
+    answer = peers if flood == "find" else found
+    await x.send(request)
+    await first.expect_frame(replace(request, ttl=request.ttl - 1), "FROG-34-04")
+    await x.fence()
+    x.inbox.drain()  # who of that network is here, which is nobody
+    await first.send(answer)
+    await x.expect_frame(answer, "FROG-35-10" if flood == "find" else "FROG-36-08")
+    await second.send(SisterOk(), answer)
+    await second.fence()
+    await x.expect_silence("FROG-31-02")
 
 
 @needs("sister")

@@ -96,22 +96,24 @@ async def test_a_clients_sister_dies(mesh: Federation, end: str) -> None:
 @clauses("FROG-37-11", "FROG-38-01")
 @axis("code", CODES)
 async def test_an_error_goes_on_to_the_other_side(mesh: Federation, code: str) -> None:
-    """Between sisters, both ways, with the same code."""
+    """Between sisters, both ways, with the same code; who reported it hears nothing."""
     route = await between(mesh)
     for sender, other in ((route.x, route.y), (route.y, route.x)):
         await sender.send(SisterErr(route.route, code))
         await other.expect_frame(SisterErr(route.route, code), "FROG-37-11")
+        await sender.expect_silence("FROG-37-11")
 
 
 @needs("sister")
 @clauses("FROG-37-11", "FROG-38-01")
 @axis("code", CODES)
 async def test_an_error_reaches_the_client(mesh: Federation, code: str) -> None:
-    """As ERR, with the same code and the route's id."""
+    """As ERR, with the same code and the route's id; the sister who reported it hears nothing."""
     local, x = await mesh.asker(), await mesh.sister()
     rid, _ = await looks_up(mesh, x, local)
     await x.send(SisterErr(rid, code))
     await expect_heard(local, Err(rid, code), "FROG-37-11")
+    await x.expect_silence("FROG-37-11")
 
 
 @needs("sister")

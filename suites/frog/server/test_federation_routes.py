@@ -169,6 +169,8 @@ async def test_another_client_does_not_use_the_route(mesh: Federation) -> None:
 
 FAULTS = {
     "kind": ("@SIGNAL {rid} {key} BYE 1", b"x", ("BAD_REQUEST",)),
+    "kind-in-small-letters": ("@SIGNAL {rid} {key} ice 1", b"x", ("BAD_REQUEST",)),
+    "kind-with-one-small-letter": ("@SIGNAL {rid} {key} OFFEr 1", b"x", ("BAD_REQUEST",)),
     "no-length": ("@SIGNAL {rid} {key} ICE", b"x", ("BAD_REQUEST",)),
     "leading-zero": ("@SIGNAL {rid} {key} ICE 01", b"x", ("BAD_REQUEST",)),
     "one-byte-more": ("@SIGNAL {rid} {key} ICE 1", b"xx", ("BAD_REQUEST",)),

@@ -46,7 +46,7 @@ USUAL: dict[str, Any] = {
     "sisters": [],
     "seeds": [],
     **{"discover": 0, "redial_ms": 500, "lookup_ttl": 5, "find_ttl": 3, "lookup_fanout": 7, "find_fanout": 7},
-    "rate_floods": 0,
+    **{"rate_floods": 0, "max_sisters": 0},
 }
 STATES = ("new", "hello-ok", "auth-pending", "registered")
 

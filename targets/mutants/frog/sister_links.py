@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import replace
+from typing import Any
 
 from reference_impl.core import Channel, Expectation, Step
-from reference_impl.frog.frames import Hangup, SisterFound, SisterPeers
+from reference_impl.frog.frames import Hangup, SisterFound, SisterHello, SisterPeers
 from reference_impl.frog.presence import State
 from reference_impl.frog.routes import Ending
 from reference_impl.frog.server import ServerMachine, ServerStep
@@ -92,6 +93,31 @@ class TheOlderPrevails(Prefers):
 
     def newer(self, link: Link) -> bool:
         return False
+
+
+@in_server("FROG-40-02")
+class SistersWithoutBound(ServerMachine):
+    """Takes any number of sisters, whatever its bound."""
+
+    def sisters(self, state: State) -> int:
+        return 0
+
+
+@in_server("FROG-40-02")
+class SistersAreNeverGivenBack(ServerMachine):
+    """Counts every sister that ever greeted against its bound."""
+
+    def __init__(self, *given: Any) -> None:
+        super().__init__(*given)
+        self._ever = 0
+
+    def sisters(self, state: State) -> int:
+        return self._ever
+
+    def sister_hello(self, state: State, channel: Channel, frame: SisterHello) -> ServerStep:
+        step = super().sister_hello(state, channel, frame)
+        self._ever += 1
+        return step
 
 
 @in_server("FROG-31-07")

@@ -184,6 +184,14 @@ class ListsWhoeverIsLive(Telling):
         return {id: uri for id, uri in claims(state).items() if id != state.sister(channel)} | known
 
 
+@in_server("FROG-30-05")
+class ListsWhereSheSaysSheIs(Telling):
+    """Names a verified sister at the URI of her latest @HELLO."""
+
+    def told(self, state: State, channel: Channel, known: dict[str, str]) -> dict[str, str]:
+        return {id: claims(state).get(id, uri) for id, uri in known.items()}
+
+
 @in_server("FROG-33-04")
 class ListsAll(Telling):
     """Lists seven servers whatever the limit."""
