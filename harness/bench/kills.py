@@ -28,6 +28,9 @@ Serve = Callable[[Path, Callable[[Any], None]], None]
 PATIENCE_S = 60.0
 """For what must come: a busy machine is no lost message."""
 
+START_S = 60.0
+"""For a server to start: however short the patience for a message is, a process needs its time."""
+
 
 @dataclass
 class Book:
@@ -155,7 +158,7 @@ def started(serve: Serve, folder: Path) -> tuple[Any, Any]:
     process = context.Process(target=run, args=(serve, folder, theirs), daemon=True)
     process.start()
     theirs.close()
-    if not ours.poll(PATIENCE_S):
+    if not ours.poll(START_S):
         raise SystemExit("the server does not start on what its last life left")
     return process, ours.recv()
 
