@@ -31,7 +31,11 @@ def check(
     workers: Annotated[int, typer.Option("-n", "--workers", min=0, help="processes that run cases; 0: choose")] = 0,
     slow: Annotated[bool, typer.Option(help="real-time timers and more examples")] = False,
     one_each: Annotated[
-        bool, typer.Option("--one-each", help="of every check only the first case, with all its vectors: a first look")
+        bool,
+        typer.Option(
+            "--one-each",
+            help="of every check only the first case, with all its vectors or a few random runs: a first look",
+        ),
     ] = False,
     patience: Annotated[
         float, typer.Option(min=0.1, help="seconds that what must come may take; more on a busy machine")

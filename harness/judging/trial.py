@@ -28,6 +28,9 @@ MOST_TEXT, MOST_RAW = 600, 512
 MOST_OBSERVED = 400
 """Characters that a broken rule shows of what it was broken by."""
 
+A_FEW = 4
+"""Random runs where one case of every check is asked: the first is the simplest there is, the others go somewhere."""
+
 MOST_CROWDED = 4.0
 """How many times longer a busy machine makes us wait: a target that hangs must still end in minutes."""
 
@@ -80,6 +83,7 @@ class Trial:
     target: Target
     seed: int = 0
     slow: bool = False
+    one_each: bool = False
     patience_s: float = 5.0  # how long something that must come may take; paid in full only by a target that fails
     timeline: list[TimelineEntry] = field(default_factory=list)
     measures: dict[str, float] = field(default_factory=dict)
@@ -128,6 +132,12 @@ class Trial:
         if isinstance(item, Exception):
             raise item
         return item
+
+    def random_runs(self, usual: int, slow: int) -> int:
+        """How many runs of a state machine the case is asked for: each is as long as a case."""
+        if self.slow:
+            return slow
+        return min(A_FEW, usual) if self.one_each else usual
 
     def patiently(self) -> Iterator[None]:
         """Turns of a loop that asks for what must come; they are over with the patience."""

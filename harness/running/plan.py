@@ -31,7 +31,7 @@ class Plan:
     slow: bool = False
     workers: int = 0  # 0: as many as the selection is worth
     patience: float = 5.0
-    one_each: bool = False  # of every check only the first case, with all its vectors
+    one_each: bool = False  # of every check only the first case, with all its vectors or a few random runs
     fair: bool = False  # of tours, the walks among ends that conform
     mutants: str = ""
     mutant: Sequence[str] = ()

@@ -55,7 +55,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--patience", type=float, default=5.0, help="seconds that what must come may take; more on a busy machine"
     )
     group.addoption("--slow", action="store_true", help="run timers in real time and more examples")
-    group.addoption("--one-each", action="store_true", help="of every check only the first case, with all its vectors")
+    group.addoption(
+        "--one-each", action="store_true", help="of every check only the first case, with all its vectors or a few runs"
+    )
     group.addoption("--fair", action="store_true", help="of tours, the walks among ends that conform")
     group.addoption("--mutants", default="", metavar="PROTOCOL", help="run against the protocol's mutants instead")
     group.addoption("--mutant", action="append", default=[], help="only these mutants, with every selected case")
@@ -147,6 +149,7 @@ def trial(request: pytest.FixtureRequest, target: Target) -> Trial:
         target,
         seed=config.getoption("--seed"),
         slow=config.getoption("--slow"),
+        one_each=config.getoption("--one-each"),
         patience_s=config.getoption("--patience") * crowding(),
     )
     if mark := request.node.get_closest_marker("race"):

@@ -20,7 +20,7 @@ from harness.errors import (
 )
 from harness.judging import verdict as verdicts
 from harness.judging.result import TargetInfo, Verdict, encode
-from harness.judging.trial import MOST_CROWDED, Broken, Otherwise, Trial, crowding
+from harness.judging.trial import A_FEW, MOST_CROWDED, Broken, Otherwise, Trial, crowding
 from harness.judging.verdict import judge
 from harness.running.plugin import add
 from harness.shim import Shim
@@ -147,6 +147,15 @@ def test_a_crowded_machine_is_given_more_time(load: float, factor: float, monkey
     monkeypatch.setattr(os, "cpu_count", lambda: 4)
     monkeypatch.setattr(os, "getloadavg", lambda: (load, 0.0, 0.0))
     assert crowding() == factor
+
+
+def test_where_one_case_of_every_check_is_asked_a_state_machine_runs_a_few_times(attempt: Trial) -> None:
+    """Never more often than it would in a whole run."""
+    assert attempt.random_runs(15, slow=40) == 15
+    attempt.one_each = True
+    assert (attempt.random_runs(15, slow=40), attempt.random_runs(2, slow=40)) == (A_FEW, 2)
+    attempt.slow = True
+    assert attempt.random_runs(15, slow=40) == 40
 
 
 def test_evidence_of_any_kind_can_be_written_down(attempt: Trial) -> None:

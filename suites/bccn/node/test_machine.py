@@ -216,7 +216,7 @@ async def test_a_node_follows_its_machine(trial: Trial) -> None:
     """Whatever is said to it, a node delivers, answers and broadcasts what the machine owes, and nothing else."""
     abilities = await trial.capabilities()
     make = functools.partial(Bccn, trial, b"", abilities)
-    await explore(make, steps=20, examples=60 if trial.slow else 12)
+    await explore(make, steps=20, examples=trial.random_runs(12, slow=60))
 
 
 @clauses("BCCN-INT-09", "BCCN-INT-10", "BCCN-INT-13", "BCCN-DLV-01", "BCCN-DUP-02", "BCCN-DIR-13", "BCCN-SIZ-03")
@@ -224,4 +224,4 @@ async def test_a_node_with_a_key_follows_its_machine(trial: Trial) -> None:
     """The same under a key, with forgeries among the datagrams."""
     abilities = await trial.capabilities()
     make = functools.partial(Bccn, trial, SECRET, abilities)
-    await explore(make, steps=20, examples=60 if trial.slow else 10)
+    await explore(make, steps=20, examples=trial.random_runs(10, slow=60))

@@ -148,4 +148,4 @@ async def test_client_follows_its_machine(target: Target, trial: Trial) -> None:
     if "backoff_ms" not in await target.capabilities(ROLE):
         trial.info("its backoff cannot be set: it is watched by the other cases only")
         return
-    await explore(functools.partial(Frog, trial), steps=15, examples=40 if trial.slow else 12)
+    await explore(functools.partial(Frog, trial), steps=15, examples=trial.random_runs(12, slow=40))

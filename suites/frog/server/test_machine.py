@@ -209,4 +209,4 @@ class Frog(LoopMachine):
 async def test_server_follows_its_machine(target: Target, trial: Trial) -> None:
     """Whatever the peers do, the server says what the machine owes, and nothing else."""
     await target.capabilities(ROLE)
-    await explore(functools.partial(Frog, trial), steps=12, examples=40 if trial.slow else 12)
+    await explore(functools.partial(Frog, trial), steps=12, examples=trial.random_runs(12, slow=40))

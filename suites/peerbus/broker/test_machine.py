@@ -208,4 +208,4 @@ class Peerbus(LoopMachine):
 @needs("restart")
 async def test_broker_follows_its_machine(trial: Trial) -> None:
     """Whatever the peers do, the broker says what the machine owes, and nothing else."""
-    await explore(functools.partial(Peerbus, trial), steps=25, examples=40 if trial.slow else 15)
+    await explore(functools.partial(Peerbus, trial), steps=25, examples=trial.random_runs(15, slow=40))

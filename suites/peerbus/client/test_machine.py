@@ -202,4 +202,4 @@ class Client(LoopMachine):
 async def test_client_follows_its_machine(clients: Callable[[], ClientUnderTest], trial: Trial) -> None:
     """Whatever broker and host do, the client says what the machine owes, and nothing else."""
     trial.patience_s = clients().redial_s
-    await explore(functools.partial(Client, trial, clients), steps=15, examples=60 if trial.slow else 20)
+    await explore(functools.partial(Client, trial, clients), steps=15, examples=trial.random_runs(20, slow=60))

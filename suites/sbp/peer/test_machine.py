@@ -206,7 +206,7 @@ async def test_the_peer_follows_its_machine(trial: Trial, side: str) -> None:
     await trial.need(side)
     reached: Counter[tuple[str, str]] = Counter()
     try:
-        await explore(functools.partial(Sbp, trial, side, reached), steps=20, examples=100 if trial.slow else 12)
+        await explore(functools.partial(Sbp, trial, side, reached), steps=20, examples=trial.random_runs(12, slow=100))
     finally:
         trial.measures["steps"] = reached.total()
         trial.measures["steps in open sessions"] = sum(n for (phase, _), n in reached.items() if phase == "open")

@@ -197,4 +197,4 @@ class Client(LoopMachine):
 async def test_client_follows_its_machine(target: Target, trial: Trial) -> None:
     """Whatever relay and host do, the client says what the machine owes, and nothing else."""
     make = functools.partial(Client, trial, await target.capabilities(ROLE))
-    await explore(make, steps=25, examples=40 if trial.slow else 15)
+    await explore(make, steps=25, examples=trial.random_runs(15, slow=40))

@@ -210,4 +210,4 @@ async def test_relay_follows_its_machine(target: Target, trial: Trial) -> None:
     declared = await target.capabilities(ROLE)
     limit = LOWERED if "limit" in declared else wire.LIMIT
     make = functools.partial(Relay, trial, limit, "large_frames" in declared)
-    await explore(make, steps=25, examples=40 if trial.slow else 15)
+    await explore(make, steps=25, examples=trial.random_runs(15, slow=40))
