@@ -31,6 +31,9 @@ CODE = [
     "docs",
     "package",
 ]
+APART = ("docker", "spark", "package", "docs")
+"""Selftests that need more than Python, and have a name of their own: an engine, a JVM, a fresh environment, a browser."""
+
 IMAGES = ["docker/build-reference", "docker/build-spark"]
 
 CORES = os.cpu_count() or 1
@@ -50,21 +53,28 @@ def steps(workers: int) -> list[Step]:
     """First what finds a fault at once, then what takes longest; each in so many processes, where it can use them."""
     here = [folder for folder in CODE if (ROOT / folder).is_dir()]
     tool, ours, n = [PYTHON, "-m"], [PYTHON, "-m", "harness.cli.gate"], ["-n", str(workers)]
-    apart = [name for name in ("docs", "package", "spark", "docker") if (ROOT / "selftests" / name).is_dir()]
-    others = [f"--ignore=selftests/{name}" for name in apart]
     return [
         Step("lint", [*tool, "ruff", "check", *here]),
         Step("format", [*tool, "ruff", "format", "--check", *here]),
         Step("layers", [str(Path(PYTHON).with_name("lint-imports")), "--no-cache"]),
         Step("vectors", [*tool, "harness.catalogue.vectors", "--check"]),
         Step("images", [*ours, "images"]),
-        Step("types", [*tool, "mypy"]),
-        Step("selftest", [*tool, "pytest", "-q", "selftests", *others, *(n if workers > 1 else [])]),
-        *(Step(name, [*tool, "pytest", "-q", f"selftests/{name}"]) for name in apart),
         *(Step(f"mutants-{protocol}", [*tool, "harness.cli", "mutants", protocol, *n]) for protocol in protocols()),
-        Step("matrix", [*ours, "matrix", *n[1:]]),
+        Step("types", [*tool, "mypy"]),
         *(Step(f"suites-{protocol}", [*ours, "suites", protocol, *n[1:]]) for protocol in protocols()),
+        *(Step(name, [*tool, "pytest", "-q", f"selftests/{name}"]) for name in APART),
+        *(
+            Step(f"selftest-{name}", [*tool, "pytest", "-q", f"selftests/{name}", *(n if workers > 1 else [])])
+            for name in selftests()
+            if name not in APART
+        ),
+        Step("matrix", [*ours, "matrix", *n[1:]]),
     ]
+
+
+def selftests() -> list[str]:
+    """The folders that have some; each is a step, so that no lane has more than its share at the end."""
+    return sorted({path.parent.name for path in (ROOT / "selftests").glob("*/test_*.py")})
 
 
 def gate(only: Sequence[str] = ()) -> int:

@@ -34,6 +34,14 @@ def test_every_protocol_has_its_steps() -> None:
     assert {f"{kind}-{protocol}" for kind in ("suites", "mutants") for protocol in protocols()} <= set(names)
 
 
+def test_every_selftest_belongs_to_one_step() -> None:
+    """A folder that no step names would be tested by nobody."""
+    folders = [word for step in gate.steps(1) for word in step.command if word.startswith("selftests/")]
+    assert len(folders) == len(set(folders))
+    tests = {path.relative_to(ROOT) for path in (ROOT / "selftests").rglob("test_*.py")}
+    assert {path for path in tests if path.parent.as_posix() not in folders} == set()
+
+
 def test_tox_has_an_environment_for_every_kind_of_step() -> None:
     """The images are made by who needs them."""
     tox = configparser.ConfigParser()
