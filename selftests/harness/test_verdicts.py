@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 
 import pytest
 
@@ -18,6 +19,7 @@ from harness.errors import (
     TargetUnsupported,
     Unavailable,
 )
+from harness.judging import trial
 from harness.judging import verdict as verdicts
 from harness.judging.result import TargetInfo, Verdict, encode
 from harness.judging.trial import A_FEW, MOST_CROWDED, Broken, Otherwise, Trial, crowding
@@ -141,9 +143,24 @@ def test_a_case_has_one_verdict(before: Verdict, after: Verdict, counts: Verdict
     assert [result.verdict for result in results] == [counts, Verdict.PASS]
 
 
-@pytest.mark.parametrize(("load", "factor"), [(0.0, 1.0), (4.0, 1.0), (12.0, 3.0), (400.0, MOST_CROWDED)])
-def test_a_crowded_machine_is_given_more_time(load: float, factor: float, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Slowness that the machine explains is no fault of the target; the wait stays bounded."""
+@pytest.mark.parametrize(
+    ("load", "now", "factor"),
+    [
+        (0.0, "1", 1.0),
+        (4.0, "1", 1.0),
+        (12.0, "1", 3.0),
+        (1.0, "12", 3.0),
+        (12.0, "", 3.0),
+        (400.0, "1", MOST_CROWDED),
+        (0.0, "400", MOST_CROWDED),
+    ],
+)
+def test_a_crowded_machine_is_given_more_time(
+    load: float, now: str, factor: float, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Slowness that the machine explains is no fault of the target, also in its first minute; the wait stays bounded."""
+    (tmp_path / "loadavg").write_text(f"0.00 0.00 0.00 {now}/300 4711\n" if now else "")
+    monkeypatch.setattr(trial, "NOW", tmp_path / ("loadavg" if now else "nowhere"))
     monkeypatch.setattr(os, "cpu_count", lambda: 4)
     monkeypatch.setattr(os, "getloadavg", lambda: (load, 0.0, 0.0))
     assert crowding() == factor
