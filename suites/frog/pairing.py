@@ -1,4 +1,6 @@
-"""Pairs of FROG/1: a make of client with a make of server, and clients of two makes on the reference's server.
+"""Pairs of FROG/1: a make of client with a make of server, clients of two makes on the reference's server, and clients of two
+makes across a federation: each on a server of its own make, which are sisters. Servers of two makes also meet with one of the
+reference's between them, and its clients at either end.
 
 What is promised: peers that have joined find and look one another up; every SIGNAL on a live route arrives once, byte for byte,
 at exactly the peer that was looked up; nothing crosses networks; a client that lost its connection joins again by itself, and a
@@ -10,6 +12,7 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 from harness.errors import TargetRefused
@@ -20,10 +23,9 @@ from harness.matrix.parties import End
 from harness.matrix.play import Bench, Stage
 from suites.common import shim
 from suites.frog import wire
-from suites.frog.along import read_along, shown
+from suites.frog.along import CHAIN, read_along, read_federation, shown
 from suites.frog.server.under_test import USUAL
 
-LINE = "server"
 BACKOFF_MS = 20
 SLOWEST_REDIAL_S = 10.0
 """A client whose waits cannot be set may take that long before it dials again."""
@@ -35,16 +37,35 @@ KINDS = ("OFFER", "ICE", "ANSWER")
 
 
 async def open_server(bench: Bench) -> None:
-    config = {**USUAL, "seed": wire.Peer("X").seed.hex()}
-    if bench.proxied:  # clients sign the server's own URI: it has to be the proxy's
-        bench.parties["server"].need("uri")
-        config["uri"] = f"ws://127.0.0.1:{(await bench.line(LINE)).port}/"
-    await bench.serve("server", config)
+    await serve(bench, "server", {"seed": wire.Peer("X").seed.hex()})
+
+
+async def serve(bench: Bench, label: str, told: dict[str, Any]) -> str:
+    """One server, under its URI."""
+    config = {**USUAL, **told}
+    if bench.proxied:  # clients and sisters sign the server's own URI: it has to be the proxy's
+        bench.parties[label].need("uri")
+        config["uri"] = f"ws://127.0.0.1:{(await bench.line(label)).port}/"
+    await bench.serve(label, config)
+    return await bench.way(label, label)
+
+
+async def open_federation(bench: Bench) -> None:
+    """A chain of servers: each dials the next and lets the one before federate. Caller at the first, callee at the last."""
+    labels = [label for label in CHAIN if label in bench.parties]
+    keys = {label: wire.Peer("X") for label in labels}
+    dials: list[str] = []
+    for before, label in reversed(list(zip(["", *labels], labels, strict=False))):
+        sisters = [keys[before].fingerprint] if before else []
+        told = {"seed": keys[label].seed.hex(), "seeds": dials, "sisters": sisters, "redial_ms": BACKOFF_MS}
+        dials = [f"{keys[label].fingerprint}@{await serve(bench, label, told)}"]
+    bench.kept["homes"] = {"caller": labels[0], "callee": labels[-1]}
 
 
 async def client(stage: Stage, seat: str, peer: wire.Peer, who: str = "") -> End:
-    """A client that has joined."""
-    uri = await stage.bench.way(LINE, "server")
+    """A client that has joined, at the server of its seat."""
+    home = stage.kept.get("homes", {}).get(seat, "server")
+    uri = await stage.bench.way(home, home)
     config: dict[str, Any] = {"bootstrap": [uri], "network": peer.network, "seed": peer.seed.hex(), "cache": []}
     if "backoff_ms" in stage.party(seat).capabilities:
         config["backoff_ms"] = BACKOFF_MS
@@ -354,6 +375,13 @@ SCENARIOS = (
     Scenario("leave", leaving, (gone_is_gone,), ("FROG-19-01",), profiles=("slow",)),
 )
 
+ACROSS = tuple(
+    replace(scenario, profiles=("slow",)) for scenario in SCENARIOS if scenario.name in ("find", "signal", "routes")
+)
+"""What clients do whose servers have to ask one another."""
+
+NEAR, FAR = Seat(CLIENT, "frog/server", ("seed", "dials")), Seat(SERVER, "frog/server", ("seed", "sister"))
+
 PAIRINGS = (
     Pairing(
         "frog",
@@ -366,7 +394,7 @@ PAIRINGS = (
         SCENARIOS,
         (*STREAMS, KILL_SERVER, *PAUSES),
         open_server,
-        (LINE,),
+        ("server",),
         read_along,
         shown,
     ),
@@ -381,9 +409,37 @@ PAIRINGS = (
         SCENARIOS,
         (*STREAMS, *PAUSES),
         open_server,
-        (LINE,),
+        ("server",),
         read_along,
         shown,
         alike=False,
+    ),
+    Pairing(
+        "frog",
+        "federation-of-two",
+        {
+            **{"caller": Seat(CLIENT, "frog/client"), "near": NEAR},
+            **{"callee": Seat(SERVER, "frog/client"), "far": FAR},
+        },
+        ACROSS,
+        ("slow", *PAUSES),
+        open_federation,
+        ("near", "far"),
+        read_federation,
+        shown,
+    ),
+    Pairing(
+        "frog",
+        "federation-of-three",
+        {
+            **{end: Seat(THIRD, "frog/client") for end in ("caller", "callee")},
+            **{"near": NEAR, "middle": Seat(THIRD, "frog/server"), "far": FAR},
+        },
+        ACROSS,
+        ("slow", *PAUSES),
+        open_federation,
+        CHAIN,
+        read_federation,
+        shown,
     ),
 )

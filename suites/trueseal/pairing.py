@@ -6,12 +6,14 @@ once. An unanswered push is pushed again, an Acked one is never lost, and what w
 
 from __future__ import annotations
 
+import asyncio
 import secrets
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from harness.catalogue.addresses import endpoint
-from harness.matrix.faults import KILL_CLIENT, KILLS, NONE, PAUSES, STREAMS, WHOLE
+from harness.errors import TargetRefused
+from harness.matrix.faults import KILL_CLIENT, KILL_SERVER, KILLS, NONE, PAUSES, STREAMS, WHOLE
 from harness.matrix.history import Breach, History, lost, repeated, strange
 from harness.matrix.pairing import CLIENT, SERVER, THIRD, Pairing, Scenario, Seat
 from harness.matrix.parties import End
@@ -29,6 +31,14 @@ EMPTY = 2
 """Which envelope has no bytes. It is one: equal ones may be taken for the same."""
 
 MANY = 55
+BURST, BURST_SIZE, LIVES = 40, 5_000, 4
+"""More than a client has read of by the time that its host is told of the first, and how often that is tried."""
+
+STAYS_S = (0.0, 0.02, 0.1, 0.3)
+STRICT = 2_000
+"""What an operator may set as the limit, in bytes."""
+
+MOST_ASKED = 200
 LARGEST_FRAME = 65_482
 """Bytes of the largest envelope of a client or relay without large_frames."""
 
@@ -40,12 +50,11 @@ async def open_relay(bench: Bench) -> None:
     bench.kept["relay_key"] = told.details.get("public_key") or keys["public_key"]
 
 
-async def client(stage: Stage, seat: str, who: str = "", like: Mapping[str, Any] | None = None) -> End:
-    """A client with a key and a folder of its own, or with those of another."""
-    ports = {
-        f"{port}_port": endpoint(await stage.bench.way(f"{seat}-{port}", "relay", port))[1]
-        for port in ("push", "receive")
-    }
+async def client(
+    stage: Stage, seat: str, who: str = "", like: Mapping[str, Any] | None = None, relay: End | None = None
+) -> End:
+    """A client with a key and a folder of its own, or with those of another; of the bench's relay, or of one beside it."""
+    ports = {f"{port}_port": endpoint(await address(stage, seat, port, relay))[1] for port in ("push", "receive")}
     mine = like or {"private_key": wire.blob(32).hex(), "state_dir": stage.folder(seat)}
     config = {**ports, "relay_key": stage.kept["relay_key"]}
     config |= {key: mine[key] for key in ("private_key", "state_dir")}
@@ -54,14 +63,22 @@ async def client(stage: Stage, seat: str, who: str = "", like: Mapping[str, Any]
     return await stage.end(seat, config, who=who)
 
 
+async def address(stage: Stage, seat: str, port: str, relay: End | None) -> str:
+    if relay and relay.instance:
+        return relay.instance.addresses[port]
+    return await stage.bench.way(f"{seat}-{port}", "relay", port)
+
+
 def key_of(end: End) -> bytes:
     return public_key(bytes.fromhex(end.config["private_key"]))
 
 
-async def push(stage: Stage, pusher: End, to: bytes, count: int = 4, size: int = 0, first: int = 0) -> None:
+async def push(
+    stage: Stage, pusher: End, to: bytes, count: int = 4, size: int = 0, first: int = 0, own: bytes = b""
+) -> None:
     """So many envelopes, each of another kind than the one before; behind the `first` that were pushed before."""
     for n in range(first, first + count):
-        envelope = wire.envelope(sequence=n, recipient=to, size=size) if size else odd_envelope(n)
+        envelope = wire.envelope(sequence=n, recipient=to, size=size) if size else own or odd_envelope(n)
         await pusher.do("push", recipient=to.hex(), envelope=envelope.hex())
 
 
@@ -229,6 +246,198 @@ async def redelivery(stage: Stage) -> None:
     await third.do("received")
 
 
+# -- lives: the same device, again and again -----------------------------------------------------------------------------
+
+
+async def is_up(stage: Stage, end: End) -> None:
+    """Until it has a Receive Session, if it can be asked: a Heartbeat is refused where there is none."""
+    for _ in range(MOST_ASKED if "heartbeat" in end.capabilities else 0):
+        try:
+            await end.do("heartbeat")
+            return
+        except TargetRefused:
+            await asyncio.sleep(0.01)  # there is no event for it: asked until it is true
+
+
+async def marked(stage: Stage, pusher: End, life: End, count: int = 2) -> list[str]:
+    """Marks one after the other, each once the one before has come: what waited had every occasion to come before them."""
+    marks = []
+    for _ in range(count):
+        marks.append(wire.envelope(sequence=99).hex())
+        await pusher.do("push", recipient=key_of(life).hex(), envelope=marks[-1])
+        await stage.until(lambda: marks[-1] in received(stage.history, life.who))
+    return marks
+
+
+async def gone(stage: Stage) -> None:
+    """A device that loses all but its key: what it has acked comes to none of its later lives, what it has not it would hear.
+
+    Nobody tells when an ack was read. So each life stays a little longer than the one before, up to the patience.
+    """
+    like = {"private_key": wire.blob(32).hex(), "state_dir": stage.folder("receiver")}
+    life, pusher = await client(stage, "receiver", "life 0", like=like), await client(stage, "pusher")
+    neighbour = wire.blob(32)
+    for n in range(4):  # the same to somebody who is away: one device's acks are nothing to another
+        for key in (key_of(life), public_key(neighbour)):
+            await push(stage, pusher, key, 1, first=n, own=bytes([n]) * 8)
+    await stage.until(lambda: len(received(stage.history, "life 0")) >= 4)
+    for n, stay in enumerate((*STAYS_S, stage.patience_s), 1):
+        await asyncio.sleep(stay)  # see above
+        await life.stop()
+        life = await client(stage, "receiver", f"life {n}", like=like | {"state_dir": stage.folder("receiver")})
+        marks = await marked(stage, pusher, life)
+        if set(received(stage.history, life.who)) <= set(marks):
+            break
+    else:
+        await life.stop()
+        return
+    stage.history.add("receiver", "note", "gone", {"older": [*pushed_to(stage.history, "life 0")[: -len(marks)]]})
+    await life.stop()
+    await stage.step()
+    again = await client(stage, "receiver", "life after", like=like | {"state_dir": stage.folder("receiver")})
+    await marked(stage, pusher, again)
+    late = {"private_key": neighbour.hex(), "state_dir": stage.folder("receiver")}
+    await client(stage, "receiver", "bystander", like=late)
+    await stage.until(lambda: len(received(stage.history, "bystander")) >= 4)
+
+
+def is_gone(history: History, profile: str) -> Iterator[Breach]:
+    """In the end a life hears nothing of the lives before it, and from then on no life does, whatever the relay goes through."""
+    notes = [m.data for m in history.moments if m.kind == "note" and m.what == "gone"]
+    if not notes:
+        last = max((who for who in history.seats if who.startswith("life")), key=lambda who: int(who.split()[-1]))
+        first = pushed_to(history, "life 0")
+        back = [one for one in received(history, last) if one in first]
+        yield Breach("TS-DACK-04", "what was acked is gone", f"{len(back)} came again to {last}")
+        return
+    if back := [one for one in received(history, "life after") if one in notes[0]["older"]]:
+        yield Breach("TS-DACK-04", "what was acked is gone", f"{len(back)} came again: {back[0][:120]}")
+    yield from lost("TS-DACK-07", pushed_to(history, "bystander"), received(history, "bystander"))
+    yield from repeated("TS-DLV-09", received(history, "bystander"))
+
+
+async def interrupted(stage: Stage) -> None:
+    """A host that is gone as soon as it is told of the first message, again and again: the rest comes to the next life."""
+    absent = wire.blob(32)
+    pusher = await client(stage, "pusher")
+    await push(stage, pusher, public_key(absent), BURST, BURST_SIZE)
+    await stage.history.until(lambda: len(stage.history.told("pusher", "pushed")) >= BURST, 2.0)
+    like = {"private_key": absent.hex(), "state_dir": stage.folder("receiver")}
+    for n in range(LIVES):
+        await push(stage, pusher, public_key(absent), 1, BURST_SIZE)
+        life = await client(stage, "receiver", f"life {n}", like=like)
+        await stage.until(lambda who=life.who: bool(received(stage.history, who)))  # type: ignore[misc]
+        await life.stop()
+    last = await client(stage, "receiver", "last life", like=like)
+    await last.do("received")  # what the lives before it kept
+    owed = set(pushed(stage.history)) - set(kept(stage.history, "last life"))
+    await stage.until(lambda: owed <= set(received(stage.history, *lives(stage.history))))
+
+
+def lives(history: History) -> list[str]:
+    return [who for who in history.seats if "life" in who]
+
+
+def nothing_is_cut_short(history: History, profile: str) -> Iterator[Breach]:
+    """What a life has persisted the next one knows, even if there was no time to tell of it; all else comes again."""
+    heard = received(history, *lives(history))
+    known = [one for one in kept(history, "last life") if one not in heard]
+    yield from lost("TS-DLV-08", pushed(history), [*heard, *known])
+    yield from strange("TS-DLV-05", pushed(history), heard)
+
+
+async def moved(stage: Stage) -> None:
+    """A device that comes again before its old session has ended: what arrives behind that end comes to the new one."""
+    receiver, pusher = await client(stage, "receiver"), await client(stage, "pusher")
+    await push(stage, pusher, key_of(receiver), 2)
+    await stage.until(lambda: len(received(stage.history, "receiver")) >= 2)
+    await is_up(stage, receiver)
+    again = await client(
+        stage, "receiver", "receiver again", like=receiver.config | {"state_dir": stage.folder("receiver")}
+    )
+    await is_up(stage, again)
+    await receiver.stop()
+    stage.history.add("receiver", "note", "moved")
+    for n in range(2):
+        await push(stage, pusher, key_of(receiver), 2, first=3 + 2 * n)
+        await stage.until(lambda n=n: len(received(stage.history, "receiver again")) >= 2 + 2 * n)  # type: ignore[misc]
+
+
+def comes_to_the_new(history: History, profile: str) -> Iterator[Breach]:
+    since = next(place for place, m in enumerate(history.moments) if m.what == "moved")
+    sent = [q.data["envelope"] for place, q, _, _ in history.answers("pusher", "push") if place > since]
+    yield from lost("TS-SES-08", sent, received(history, "receiver again"))
+    yield from repeated("TS-DLV-09", received(history, "receiver again"))
+    yield from strange("TS-DLV-05", pushed(history), received(history, "receiver", "receiver again"))
+
+
+# -- a relay that takes less than another --------------------------------------------------------------------------------
+
+
+async def strict_relay(stage: Stage, folder: str, limit: int) -> End:
+    """One more relay of that make, with a limit of its own."""
+    config = {"private_key": RELAY_KEY.hex(), "public_key": public_key(RELAY_KEY).hex(), "state_dir": folder}
+    return await stage.end("relay", {**config, "limit": limit}, who=f"relay up to {limit}")
+
+
+async def rejected(stage: Stage) -> None:
+    """What the operator's limit forbids is rejected, and never tried again: not even when a later relay would take it."""
+    folder, absent = stage.folder("relay"), wire.blob(32)
+    relay = await strict_relay(stage, folder, STRICT)
+    pusher = await client(stage, "pusher", relay=relay)
+    sizes = (STRICT, STRICT + 1, 700, 2 * STRICT, STRICT + 1, STRICT - 1)
+    for size in sizes:
+        await push(stage, pusher, public_key(absent), 1, size)
+    tells = await stage.history.until(lambda: len(outcomes(stage.history)) >= len(sizes), stage.patience_s / 2)
+    await pusher.stop()
+    again = await client(stage, "pusher", "pusher again", like=pusher.config, relay=relay)
+    await push(stage, again, public_key(absent), 1, 600)
+    if tells:
+        await stage.until(lambda: bool(stage.history.told("pusher again", "pushed")))
+    await again.stop()
+    await relay.stop()
+    larger = await strict_relay(stage, folder, 4 * STRICT)
+    last = await client(stage, "pusher", "pusher at last", like=pusher.config, relay=larger)
+    receiver = {"private_key": absent.hex(), "state_dir": stage.folder("receiver")}
+    await client(stage, "receiver", like=receiver, relay=larger)
+    await push(stage, last, public_key(absent), 2, 3 * STRICT)
+    owed = set(within(stage.history))
+    await stage.until(lambda: owed <= set(received(stage.history, "receiver")))
+
+
+PUSHERS = ("pusher", "pusher again", "pusher at last")
+
+
+def within(history: History) -> list[str]:
+    """What a relay of its time had to take."""
+    limits = {"pusher at last": 4 * STRICT}
+    return [one for who in PUSHERS for one in pushed(history, who) if len(one) // 2 <= limits.get(who, STRICT)]
+
+
+def outcomes(history: History) -> list[tuple[str, str]]:
+    """What the first pusher was told of each of its blobs."""
+    return [(what, str(m.data.get("id"))) for what in ("pushed", "rejected") for m in history.told("pusher", what)]
+
+
+def rejected_for_good(history: History, profile: str) -> Iterator[Breach]:
+    allowed, heard = within(history), received(history, "receiver")
+    yield from lost("TS-ACK-01", allowed, heard)
+    everything = [one for who in PUSHERS for one in pushed(history, who)]
+    yield from strange("TS-DLV-05", everything, heard)
+    if back := [one for one in heard if one not in allowed]:
+        yield Breach(
+            "TS-ERR-04", "nothing that was rejected is stored or tried again", f"{len(back[0]) // 2} bytes arrived"
+        )
+    yield from repeated("TS-DLV-09", heard)
+    told = outcomes(history)
+    yield from repeated("TS-ERR-04", [id for _, id in told])
+    for _, question, _, answer in history.answers("pusher", "push"):
+        size, id = len(question.data["envelope"]) // 2, str(answer.data.get("id"))
+        wrong = "rejected" if size <= STRICT else "pushed"
+        if (wrong, id) in told:
+            yield Breach("TS-ACK-06", f"{size} bytes against a limit of {STRICT}", f"the pusher was told: {wrong}")
+
+
 EVERYWHERE = {seat: ("large_frames",) for seat in ("relay", "pusher", "receiver")}
 STABLE = ("slow", "cut", "away", *PAUSES, *KILLS)
 
@@ -252,6 +461,24 @@ SCENARIOS = (
         ("TS-DLV-03", "TS-DACK-04"),
         needs={"receiver": ("restart",)},
         profiles=("slow", "cut", "away"),
+    ),
+    Scenario(
+        "interrupted",
+        interrupted,
+        (nothing_is_cut_short,),
+        ("TS-DLV-08", "TS-DLV-03"),
+        needs={"receiver": ("restart",)},
+        profiles=("slow",),
+    ),
+    Scenario("gone", gone, (is_gone,), ("TS-DACK-04", "TS-DACK-07"), profiles=(KILL_SERVER,)),
+    Scenario("moved", moved, (comes_to_the_new,), ("TS-SES-08",), profiles=("slow",)),
+    Scenario(
+        "rejected",
+        rejected,
+        (rejected_for_good,),
+        ("TS-ERR-04", "TS-SIZE-05"),
+        needs={"relay": ("limit", "restart"), "pusher": ("restart",)},
+        profiles=(NONE,),
     ),
 )
 LINES = tuple(f"{seat}-{port}" for seat in ("pusher", "receiver") for port in ("push", "receive"))
