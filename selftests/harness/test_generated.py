@@ -110,11 +110,12 @@ def test_a_wrong_change_is_killed_and_one_without_effect_survives() -> None:
     """In processes of their own, which leave nothing behind."""
     wrong = named("codec:Codec.sized")
     hunter = Hunter("sbp", select="sbp/codec")
-    [killed] = hunter.hunt([as_target("sbp", wrong, ["codec"])])
+    hunter.listen()
+    [killed] = hunter.hunt([as_target("sbp", wrong, hunter.called["target"])])
     assert killed.outcome is Outcome.KILLED
     assert killed.by.startswith("sbp/codec/")
     same = Change("same", wrong.module, wrong.line, wrong.before, wrong.before, wrong.start, wrong.end)
-    [survived] = hunter.hunt([as_target("sbp", same, ["codec"])])
+    [survived] = hunter.hunt([as_target("sbp", same, hunter.called["target"])])
     assert survived.outcome is Outcome.SURVIVED
 
 

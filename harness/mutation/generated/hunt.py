@@ -28,7 +28,7 @@ from harness.errors import HarnessError
 from harness.judging.result import CaseResult, Verdict
 from harness.mutation.generated import copies
 from harness.mutation.generated.changes import Change
-from harness.mutation.generated.reach import Calls
+from harness.mutation.generated.reach import Called, Calls, where
 from harness.mutation.mutant import Mutant
 from harness.mutation.plugin import KILLS
 from harness.running.plan import Plan, mute
@@ -64,7 +64,7 @@ class Hunted:
     clauses: tuple[str, ...] = ()
     verdict: str = ""
     seconds: float = 0.0
-    called: dict[str, list[str]] = field(default_factory=dict)  # functions, where somebody listened
+    called: dict[str, Called] = field(default_factory=dict)  # functions and their cases, where somebody listened
 
 
 Told = Callable[[Hunted], None]
@@ -166,6 +166,8 @@ class Hunt:
             following = items[n + 1] if n + 1 < len(items) else None
             began = time.monotonic()
             (folder / PROGRESS).touch()
+            if quarry.calls:
+                quarry.calls.at(item.stash[CASE].id)
             item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
         _write(report, Outcome.SURVIVED, called=quarry.calls.names() if quarry.calls else {})
 
@@ -237,7 +239,7 @@ class Hunter:
         target, select = f"python:{copies.__name__}:current", select or protocol
         self._plan = Plan(target, [select], seed=seed, patience=PATIENCE_S, workers=1)
         self._baseline_s = 0.0
-        self.called: dict[str, list[str]] = {}
+        self.called: dict[str, Called] = {}
 
     def hunt(self, quarries: Sequence[Quarry]) -> list[Hunted]:
         """Hunt them all; before the first, the honest copy, which has to survive and shows how long the cases take."""
@@ -249,7 +251,8 @@ class Hunter:
 
     def listen(self) -> None:
         """The honest copy has to survive; it shows how long the cases take, and what they call."""
-        calls, honest = Calls(self.protocol), copies.copied(self.protocol)
+        calls = Calls(self.protocol)
+        honest = calls.starts(copies.copied(self.protocol))
         [found] = self._run(Hunt([Quarry("honest", lambda: copies.use(honest), lambda case: True, calls=calls)]))
         if found.outcome is not Outcome.SURVIVED:
             raise HarnessError(f"the suites do not let the reference itself pass: {found}")
@@ -264,20 +267,18 @@ class Hunter:
         return plugin.results
 
 
-def as_target(protocol: str, change: Change, roles: Sequence[str]) -> Quarry:
-    """The change in the target. Only the cases of the roles that run the module can tell; all of them run the codec."""
-    own = [role for role in roles if role != "codec" and change.stem.startswith(role)]
-    prefixes = tuple(f"{protocol}/{role}/" for role in own or roles)
-    return Quarry(
-        change.name, lambda: copies.use(copies.copied(protocol, change)), lambda case: case.startswith(prefixes)
-    )
+def as_target(protocol: str, change: Change, called: Called) -> Quarry:
+    """The change in the target. Only cases that call its function there can tell."""
+    return Quarry(change.name, lambda: copies.use(copies.copied(protocol, change)), where(change, called))
 
 
-def as_judge(protocol: str, change: Change, role: str, rival: Rival | None = None) -> Quarry:
+def as_judge(
+    protocol: str, change: Change, role: str, rival: Rival | None = None, called: Called | None = None
+) -> Quarry:
     """The change in the oracle, where only cases that it judges can tell.
 
     The target is an honest copy or a variant: a false alarm gives the change away. Or it has a planted fault that the honest
-    oracle sees: then a pass does.
+    oracle sees: then a pass does. Before the honest copy only cases that have called its function can; others may call more.
     """
 
     def prepare() -> None:
@@ -285,7 +286,9 @@ def as_judge(protocol: str, change: Change, role: str, rival: Rival | None = Non
         copies.change_in_place(change)
 
     noticed = KILLS | {Verdict.ERROR}  # an oracle that does not run is not one that errs in silence
-    return Quarry(change.name, prepare, judged(protocol, role, TOURS if rival else ""), noticed)
+    judges = judged(protocol, role, TOURS if rival else "")
+    shows = where(change, called) if called else judges
+    return Quarry(change.name, prepare, lambda case: judges(case) and shows(case), noticed)
 
 
 @dataclass(frozen=True)

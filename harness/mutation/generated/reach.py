@@ -1,4 +1,4 @@
-"""Which functions of the reference a run calls, in the target and in the judge: a change in any other cannot show."""
+"""Which functions of the reference each case calls, in the target and in the judge: a change shows in no other case."""
 
 from __future__ import annotations
 
@@ -8,14 +8,22 @@ import importlib.machinery
 import sys
 import threading
 import types
-from collections.abc import Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from harness.mutation.generated.changes import Change
 from harness.places import ROOT
+from harness.shim import Emit, Hello, Shim
 
 MARK = " (copy)"
 """Behind the file name of a module that is the target's."""
+EVERYWHERE = ""
+"""In the place of a case: while an instance was started, which the cases behind it share."""
+
+Called = Mapping[str, Collection[str]]
+"""The cases that call a function, by its name."""
 
 
 class Marked(importlib.abc.MetaPathFinder, importlib.abc.Loader):
@@ -40,26 +48,73 @@ class Marked(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
 
 class Calls:
-    """What was called while it listens."""
+    """What each case calls while it listens."""
 
     def __init__(self, protocol: str) -> None:
         self._folder = str(ROOT / "reference_impl" / protocol)
-        self._seen: dict[int, types.CodeType] = {}  # by identity: equal code of two files is equal
+        self._seen: dict[str, dict[int, types.CodeType]] = defaultdict(
+            dict
+        )  # by identity: equal code of two files is equal
+        self._case, self._starting = EVERYWHERE, 0
+        self._here = self._seen[EVERYWHERE]
 
     def listen(self) -> None:
         sys.setprofile(self._called)
         threading.setprofile(self._called)
 
+    def at(self, case: str) -> None:
+        """What is called from now on is called in this case."""
+        self._case = case
+        self._turn(0)
+
+    def starts(self, factory: Callable[[], Shim]) -> Callable[[], Shim]:
+        """The same target, whose starts are noticed."""
+        return lambda: Noticed(factory(), self._turn)
+
+    def _turn(self, more: int) -> None:
+        self._starting += more
+        self._here = self._seen[EVERYWHERE if self._starting else self._case]
+
     def _called(self, frame: types.FrameType, event: str, _: object) -> None:
         if event == "call":
-            self._seen[id(frame.f_code)] = frame.f_code
+            self._here[id(frame.f_code)] = frame.f_code
 
-    def names(self) -> dict[str, list[str]]:
-        """`module:function` as changes are named, of the target and of the judge."""
+    def names(self) -> dict[str, dict[str, list[str]]]:
+        """`module:function` as changes are named, with the cases that call it; of the target and of the judge."""
         sys.setprofile(None)
-        ours = [code for code in self._seen.values() if code.co_filename.startswith(self._folder)]
-        target = {name_of(code) for code in ours if code.co_filename.endswith(MARK)}
-        return {"target": sorted(target), "judge": sorted({name_of(c) for c in ours if c.co_filename[-3:] == ".py"})}
+        found: dict[str, dict[str, list[str]]] = {"target": defaultdict(list), "judge": defaultdict(list)}
+        for case, codes in self._seen.items():
+            ours = [code for code in codes.values() if code.co_filename.startswith(self._folder)]
+            for side, ending in (("target", MARK), ("judge", ".py")):
+                for name in {name_of(code) for code in ours if code.co_filename.endswith(ending)}:
+                    found[side][name].append(case)
+        return found
+
+
+class Noticed(Shim):
+    """A shim whose starts somebody counts."""
+
+    def __init__(self, shim: Shim, turn: Callable[[int], None]) -> None:
+        self._shim, self._turn = shim, turn
+
+    async def hello(self) -> Hello:
+        return await self._shim.hello()
+
+    async def start(self, instance: str, role: str, config: dict[str, Any], emit: Emit) -> dict[str, Any]:
+        self._turn(+1)
+        try:
+            return await self._shim.start(instance, role, config, emit)
+        finally:
+            self._turn(-1)
+
+    async def do(self, instance: str, op: str, args: dict[str, Any]) -> dict[str, Any]:
+        return await self._shim.do(instance, op, args)
+
+    async def stop(self, instance: str) -> None:
+        await self._shim.stop(instance)
+
+    def kill(self) -> None:
+        self._shim.kill()
 
 
 def name_of(code: types.CodeType) -> str:
@@ -68,10 +123,18 @@ def name_of(code: types.CodeType) -> str:
     return f"{stem}:{'.'.join(parts)}"
 
 
-def can_show(change: Change, called: Sequence[str]) -> bool:
+def can_show(change: Change, called: Called) -> bool:
     """What stands in no function runs when its module is imported; a function has to be called."""
     function = change.name.rpartition(":")[0]
     return function not in defined(change) or function in called
+
+
+def where(change: Change, called: Called) -> Callable[[str], bool]:
+    """The cases in which it can show."""
+    function = change.name.rpartition(":")[0]
+    if function not in defined(change) or EVERYWHERE in (cases := frozenset(called.get(function, ()))):
+        return lambda case: True
+    return cases.__contains__
 
 
 def defined(change: Change) -> set[str]:

@@ -126,7 +126,7 @@ def generated_score(protocol: str, *, most: int, only: Sequence[str], workers: i
     hunter = Hunter(protocol, seed=seed, workers=workers, told=score.tell)
     hunter.listen()
     reached = [change for change in tried if can_show(change, hunter.called["target"])]
-    score.take(hunter.hunt([as_target(protocol, change, roles_of(protocol)) for change in reached]))
+    score.take(hunter.hunt([as_target(protocol, change, hunter.called["target"]) for change in reached]))
     for role in judging(protocol):
         judge_by(hunter, score, role, tried)
     score.duration_s = time.perf_counter() - began
@@ -142,7 +142,7 @@ def judge_by(hunter: Hunter, score: Score, role: str, tried: Sequence[Change]) -
         gone = score.killed.keys() | score.incompetent
         return [change for change in concerned if change.name not in gone]
 
-    score.take(hunter.hunt([as_judge(hunter.protocol, change, role) for change in left()]))
+    score.take(hunter.hunt([as_judge(hunter.protocol, change, role, called=called) for change in left()]))
     if not left():
         return
     variants = [variant(hunter.protocol, name) for name in copies.variants_of(hunter.protocol)]
@@ -186,10 +186,6 @@ def _result(name: str, one: Hunted, protocol: str, seed: int) -> CaseResult:
     return CaseResult(
         "", one.by, protocol, role, group, verdict, target, list(one.clauses), seed=seed, started_at=now()
     )
-
-
-def roles_of(protocol: str) -> list[str]:
-    return sorted({path.parent.name for path in SUITES.glob(f"{protocol}/*/test_*.py")})
 
 
 def judging(protocol: str) -> list[str]:
