@@ -15,6 +15,7 @@ class Inbox(Generic[T]):
     def __init__(self) -> None:
         self._waiting: asyncio.Queue[T | Exception] = asyncio.Queue()
         self._take: Callable[[T | Exception], None] = self._waiting.put_nowait
+        self._elsewhere: Callable[[], int] = lambda: 0
 
     def put(self, item: T | Exception) -> None:
         self._take(item)
@@ -26,6 +27,11 @@ class Inbox(Generic[T]):
         """How many wait."""
         return self._waiting.qsize()
 
+    @property
+    def unread(self) -> int:
+        """How many wait, here or where they were handed over to."""
+        return len(self) + self._elsewhere()
+
     def drain(self) -> list[T | Exception]:
         """All that waits, taken out."""
         return [self._waiting.get_nowait() for _ in range(self._waiting.qsize())]
@@ -35,9 +41,9 @@ class Inbox(Generic[T]):
         for item in (*items, *self.drain()):
             self.put(item)
 
-    def hand_over(self, take: Callable[[T | Exception], None]) -> None:
-        """From now on `take` gets what comes, and first of all what waits."""
-        self._take = take
+    def hand_over(self, take: Callable[[T | Exception], None], unread: Callable[[], int] = lambda: 0) -> None:
+        """From now on `take` gets what comes, and first of all what waits; `unread` says how much of it waits there."""
+        self._take, self._elsewhere = take, unread
         for item in self.drain():
             take(item)
 

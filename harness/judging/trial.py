@@ -33,6 +33,9 @@ MOST_OBSERVED = 400
 A_FEW = 4
 """Random runs where one case of every check is asked: the first is the simplest there is, the others go somewhere."""
 
+MOST_COMPARED, BEFORE_IT = 4_000, 400
+"""Characters kept of what was expected and of what was observed; so many of them before the first that differs."""
+
 MOST_CROWDED = 4.0
 """How many times longer a busy machine makes us wait: a target that hangs must still end in minutes."""
 
@@ -64,12 +67,30 @@ def kind_of(what: str) -> str:
     return " ".join(word for word in what.split() if word.isalpha())
 
 
+def excerpt(text: str, first: int = 0) -> str:
+    """A text from there on, as much as is kept of one."""
+    if len(text) <= MOST_COMPARED:
+        return text
+    return f"{'…' * (first > 0)}{text[first : first + MOST_COMPARED]}… ({len(text)} characters)"
+
+
+def compared(expected: str, observed: str) -> tuple[str, str]:
+    """Both, and of long ones the part in which they begin to differ."""
+    if max(len(expected), len(observed)) <= MOST_COMPARED:
+        return expected, observed
+    pairs = enumerate(zip(expected, observed, strict=False))
+    alike = next((n for n, (one, other) in pairs if one != other), min(len(expected), len(observed)))
+    first = max(0, alike - BEFORE_IT)
+    return excerpt(expected, first), excerpt(observed, first)
+
+
 class Broken(AssertionError):
     """A clause is broken: what was expected, what was observed; `contested` says why this can at most warn."""
 
     def __init__(self, clause: str, expected: str, observed: str, contested: str = "") -> None:
+        expected, observed = compared(str(expected), str(observed))
         super().__init__(f"expected {expected}; observed {observed}")
-        self.clause, self.expected, self.observed, self.contested = clause, str(expected), str(observed), contested
+        self.clause, self.expected, self.observed, self.contested = clause, expected, observed, contested
 
     @classmethod
     def of(cls, vector: Vector, expected: str, observed: str, clause: str = "") -> Broken:
@@ -106,6 +127,7 @@ class Trial:
     verdict: Verdict = Verdict.PASS  # what a case that raises nothing ends with
     note: str = ""
     left_out: int = 0
+    unread: int = 0  # bytes that what waits on its lines may take
     _began: float = field(default_factory=time.perf_counter)
     _mark: Mark = (None, 0)
 

@@ -22,7 +22,7 @@ from harness.errors import (
     Unavailable,
 )
 from harness.judging.result import CaseResult, Failure, Verdict, now
-from harness.judging.trial import Broken, Otherwise, Trial
+from harness.judging.trial import Broken, Otherwise, Trial, compared, excerpt
 from reference_impl.core.oracle import NotAllowed, Overdue, Violation
 from reference_impl.io.carrier import HungUp
 
@@ -34,6 +34,9 @@ LAST_LINES = 5
 
 ADDRESS = re.compile(r" at 0x[0-9a-f]+")
 """Of an object in a shrunk example: it says nothing, and is another one each time."""
+
+MOST_EXAMPLE = 20_000
+"""Characters kept of a shrunk example, from its end: its last step is the one that failed."""
 
 BREATH_S = 0.01
 """A target that answers at once never makes its case wait: let the event loop see to everything else this often."""
@@ -97,9 +100,9 @@ def failure_of(trial: Trial, error: BaseException) -> Failure:
             return Failure(message, clause, reading, expected, observed)
         case NotAllowed(allowed=allowed, frame=frame):
             wanted = "; ".join(map(str, allowed)) or f"silence ({', '.join(error.recent) or 'nothing was asked'})"
-            return Failure(message, clause, reading, wanted, str(frame))
+            return Failure(excerpt(message), clause, reading, *compared(wanted, str(frame)))
         case Overdue(debts=debts):
-            return Failure(message, clause, reading, "; ".join(map(str, debts)), "nothing")
+            return Failure(excerpt(message), clause, reading, excerpt("; ".join(map(str, debts))), "nothing")
     return Failure(message.split("\n")[0][:500], clause, reading)
 
 
@@ -143,6 +146,8 @@ def result_of(trial: Trial, error: BaseException | None, started_at: str, durati
     verdict, failure, note = judge(trial, error)
     case, target = trial.case, trial.target
     expected, reason = target.expected(case.id)
+    timeline, cut = ([], "") if verdict in (Verdict.PASS, Verdict.UNSUPPORTED) else target.allowance.of(trial.timeline)
+    example = ADDRESS.sub("", "\n".join(getattr(error, "__notes__", ()))) if error else ""
     return CaseResult(
         run_id="",  # the recorder's to say
         case=case.id,
@@ -157,11 +162,11 @@ def result_of(trial: Trial, error: BaseException | None, started_at: str, durati
         target_version=target.info.version,
         expected=expected,
         failure=failure,
-        note=f"{note}; {reason}" if note and reason else note or reason,
-        timeline=[] if verdict in (Verdict.PASS, Verdict.UNSUPPORTED) else list(trial.timeline),
+        note="; ".join(filter(None, (note, reason, cut))),
+        timeline=timeline,
         measures=trial.measures,
         seed=trial.seed,
-        example=ADDRESS.sub("", "\n".join(getattr(error, "__notes__", ()))) if error else "",
+        example=example[-MOST_EXAMPLE:],
         started_at=started_at,
         duration_s=round(duration_s, 6),
     )

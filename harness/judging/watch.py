@@ -59,7 +59,7 @@ class Watch(Generic[S]):
 
     def follow(self, channel: Channel, inbox: Inbox[Any]) -> None:
         """Take over: what comes in that inbox is said on that channel, and first of all what waits in it."""
-        inbox.hand_over(lambda frame: self.heard(channel, frame))
+        inbox.hand_over(lambda frame: self.heard(channel, frame), self._heard.qsize)
 
     def judge_waiting(self) -> None:
         while not self._heard.empty():

@@ -19,7 +19,7 @@ from harness.catalogue.protocols import chosen
 from harness.catalogue.vectors import VectorFile
 from harness.errors import TargetUnsupported, Unavailable, UsageError
 from harness.judging.result import BAD, TRIES, CaseResult, decode, encode, now
-from harness.judging.trial import Each, Trial, crowding
+from harness.judging.trial import MOST_OBSERVED, Each, Trial, crowding
 from harness.judging.verdict import judge_each, result_of
 from harness.mutation.mutant import Mutant
 from harness.places import CACHE
@@ -262,6 +262,9 @@ class Judge:
         if call.when == "teardown":
             self._hand_over(report, results)
             self.config.hook.pytest_touchstone_judged(item=item, results=results)
+            item.stash[RESULTS] = []  # an item lives as long as the run, what it has found need not
+            if TRIAL in item.stash:
+                del item.stash[TRIAL]
 
     def _bare_trial(self, item: pytest.Item, case: CaseInfo) -> Trial:
         """For a case whose set-up failed before its trial was made."""
@@ -273,8 +276,11 @@ class Judge:
         if any(result.surprising for result in results):
             worst = next(r for r in results if r.surprising)
             report.outcome = "failed"
-            if report.longrepr is None and worst.failure:
-                report.longrepr = f"{worst.case}: {worst.verdict}: {worst.failure.message}"
+            told_elsewhere = self.recorder is not None or bool(
+                self.worker
+            )  # pytest would keep every traceback to its end
+            if worst.failure and (report.longrepr is None or told_elsewhere):
+                report.longrepr = f"{worst.case}: {worst.verdict}: {worst.failure.message[:MOST_OBSERVED]}"
         elif report.outcome == "failed" and report.when == "setup":
             report.outcome, report.longrepr = "skipped", (str(report.fspath), 0, results[-1].note)
         elif report.outcome == "failed":
@@ -310,3 +316,4 @@ class Judge:
         for key, value in report.user_properties:
             if key == RESULT and isinstance(result := decode(str(value)), CaseResult):
                 self._record(self.recorder, result)
+        report.user_properties.clear()  # pytest keeps every report to its end

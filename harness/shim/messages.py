@@ -9,7 +9,7 @@ import msgspec
 PROTOCOL = 1
 """Version of the shim protocol; `hello` states it on both sides."""
 
-MAX_LINE = 16 * 1024 * 1024
+MAX_LINE = 4 * 1024 * 1024
 """Bytes; nothing a case asks for is near it, so a longer line is a broken shim, not a large answer."""
 
 

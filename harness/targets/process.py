@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 
+from harness.bounds import MOST_WEIGHT, weight
 from harness.errors import ShimBroken, TargetCrashed, TargetError, TargetTimeout
 from harness.shim import PROTOCOL, Answer, Hello, Request
 from harness.shim.messages import MAX_LINE, decode_reply, request_line
@@ -98,12 +99,16 @@ class ProcessSession(Session):
             self.broken(broken)
 
     def _heard(self, line: bytes) -> None:
+        if (heavy := weight(line)) > MOST_WEIGHT:
+            raise ShimBroken(
+                f"a line of so many values that they may take more than {MOST_WEIGHT} bytes: {line[:80]!r}"
+            )
         try:
             message = decode_reply(line)
         except msgspec.MsgspecError as error:
             raise ShimBroken(f"no shim message on stdout: {line[:80]!r} ({error}); print logs to stderr") from None
         if not isinstance(message, Answer):
-            self.noticed(message.instance, message.event, message.data, len(line))
+            self.noticed(message.instance, message.event, message.data, heavy)
         elif future := self._waiting.pop(message.id, None):
             if not future.done():
                 future.set_result(message)

@@ -29,8 +29,11 @@ ANSWER_S = 10.0
 """How long a target may think about one request. Generous: it is paid only by a target that hangs."""
 
 MAX_PENDING_EVENTS = 100_000
-MAX_PENDING_BYTES = 64 * 1024 * 1024
-"""Events of one instance that nobody has read; more is a flood, not a conversation."""
+MAX_PENDING_BYTES = 32 * 1024 * 1024
+"""Events of one instance that nobody has read, and what they take in memory; more is a flood, not a conversation."""
+
+MOST_WORDS = 2_000
+"""Characters of the reason that a target gives: a sentence, or a stack trace."""
 
 _names = itertools.count(1)
 
@@ -97,7 +100,10 @@ class Instance:
             self.events.put_nowait((event, data))
         else:
             self.session.broken(
-                TargetCrashed(f"{self.role} floods: {self.events.qsize()} events that nobody asked for")
+                TargetCrashed(
+                    f"{self.role} floods: {self.events.qsize() + 1} events that nobody asked for; "
+                    f"{MAX_PENDING_EVENTS} may wait, and no more than {MAX_PENDING_BYTES} bytes"
+                )
             )
 
     async def stop(self) -> None:
@@ -207,11 +213,11 @@ class Session:
 def result_of(said: Answer) -> dict[str, Any]:
     """An answer's result, or the error that it is."""
     if said.refused is not None:
-        raise TargetRefused(said.refused)
+        raise TargetRefused(said.refused[:MOST_WORDS])
     if said.unsupported is not None:
-        raise TargetUnsupported(said.unsupported)
+        raise TargetUnsupported(said.unsupported[:MOST_WORDS])
     if said.failed is not None:
-        raise TargetFailed(said.failed)
+        raise TargetFailed(said.failed[:MOST_WORDS])
     return said.result or {}
 
 

@@ -10,6 +10,7 @@ import msgspec
 
 from harness.catalogue.cases import selects
 from harness.errors import TargetUnsupported
+from harness.judging.allowance import Allowance
 from harness.judging.patience import Patience
 from harness.judging.result import Expected, TargetInfo
 from harness.shim import Hello
@@ -40,6 +41,7 @@ class Target:
         self.info, self.reach = info, reach
         self.known_failing, self.known_flaky, self.known_races = known_failing, known_flaky, known_races
         self.patience = Patience()
+        self.allowance = Allowance()
         self._session: Session | None = None
         self._hello: Hello | None = None
         self._instances: dict[bytes, Instance] = {}

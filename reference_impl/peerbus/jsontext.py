@@ -10,6 +10,7 @@ a decoding parser loses all four. The grammar is RFC 8259's:
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import NamedTuple
 
 # Possessive quantifiers: a megabyte of string is scanned once, without backtracking.
@@ -35,9 +36,9 @@ class Token(NamedTuple):
     end: int
 
 
-def tokens(text: bytes) -> list[Token]:
-    """The tokens of exactly one JSON value; anything else raises NotJson."""
-    found: list[Token] = []
+def tokens(text: bytes) -> Iterator[Token]:
+    """The tokens of exactly one JSON value; anything else raises NotJson. One by one: all at once they would take a hundred
+    times as much as the text."""
     open_brackets: list[str] = []
     expect = "value"
     position = 0
@@ -49,10 +50,9 @@ def tokens(text: bytes) -> list[Token]:
         start = match.start(group)
         kind = chr(text[start]) if group == "punct" else group
         expect = _next(expect, kind, open_brackets, start)
-        found.append(Token(kind, start, position))
+        yield Token(kind, start, position)
     if BLANK.fullmatch(text, position) is None:
         raise NotJson(f"more than one JSON value: byte {position}")
-    return found
 
 
 # What may come (row) and what is expected after it; "close" and "after" depend on the enclosing bracket.
@@ -94,42 +94,36 @@ def _next(expect: str, kind: str, open_brackets: list[str], start: int) -> str:
 
 def members(text: bytes) -> list[tuple[bytes, bytes]]:
     """The members of one JSON object as (key text, value text), in order, duplicates included."""
-    found = tokens(text)
-    if found[0].kind != "{":
-        raise NotJson("not a JSON object")
-    pairs: list[tuple[bytes, bytes]] = []
-    at = 1
-    while found[at].kind == "string":
-        key, value, end = found[at], found[at + 2], _value_end(found, at + 2)
-        pairs.append((text[key.start : key.end], text[value.start : found[end - 1].end]))
-        at = end + 1 if found[end].kind == "," else end
-    return pairs
+    parts = iter(_parts(text, "{"))
+    return list(zip(parts, parts, strict=True))
 
 
 def elements(text: bytes) -> list[bytes]:
     """The elements of one JSON array as texts, in order."""
-    found = tokens(text)
-    if found[0].kind != "[":
-        raise NotJson("not a JSON array")
-    values: list[bytes] = []
-    at = 1
-    while found[at].kind != "]":
-        end = _value_end(found, at)
-        values.append(text[found[at].start : found[end - 1].end])
-        at = end + 1 if found[end].kind == "," else end
-    return values
+    return _parts(text, "[")
 
 
-def _value_end(found: list[Token], at: int) -> int:
-    """The index behind the value that begins at `at`."""
-    depth = 0
-    while True:
-        depth += (found[at].kind in "{[") - (found[at].kind in "}]")
-        at += 1
-        if depth == 0:
-            return at
+def _parts(text: bytes, bracket: str) -> list[bytes]:
+    """What stands between the outermost brackets: of an object keys and values by turns, of an array its elements."""
+    found: list[bytes] = []
+    depth = begin = 0
+    for kind, start, end in tokens(text):
+        if depth == 0 and kind != bracket:
+            raise NotJson("not a JSON object" if bracket == "{" else "not a JSON array")
+        if kind in "{[":
+            depth += 1
+            begin = start if depth == 2 else begin
+        elif kind in "}]":
+            depth -= 1
+            start = begin
+        if depth == 1 and kind not in "{[,:":
+            found.append(text[start:end])
+    return found
 
 
 def compact(text: bytes) -> bytes:
     """The same value without insignificant whitespace."""
-    return b"".join([text[token.start : token.end] for token in tokens(text)])
+    made = bytearray()
+    for _, start, end in tokens(text):
+        made += text[start:end]
+    return bytes(made)

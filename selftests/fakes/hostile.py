@@ -191,6 +191,25 @@ async def answers_nearly_a_mebibyte(reader: Reader, writer: Writer) -> None:
 
 
 @hostile
+async def answers_in_crumbs(reader: Reader, writer: Writer) -> None:
+    """A frame of two megabytes that would take fifty times as much once it is read."""
+    await upgraded(reader, writer)
+    many = frame(b'{"protocol_version":"v1","type":"peers","names":[' + b'{"":1},' * 290_000 + b"1]}")
+    while await heard(reader):
+        writer.write(many)
+        await writer.drain()
+
+
+@hostile
+async def delivers_crumbs(reader: Reader, writer: Writer) -> None:
+    """Deliveries of as many small values as a message may have."""
+    await upgraded(reader, writer)
+    head = b'{"protocol_version":"v1","type":"deliver","delivery_key":"k","envelope":{"protocol_version":"v1","id":"i",'
+    rest = b'"from":"a","to":"b","kind":"msg","ts":"2026-01-01T00:00:00Z","source":"s","body":[' + b"[]," * 120_000
+    await for_ever(writer, frame(head + rest + b'1],"hmac":""}}'))
+
+
+@hostile
 async def answers_deep(reader: Reader, writer: Writer) -> None:
     await upgraded(reader, writer)
     while await heard(reader):

@@ -14,12 +14,15 @@ from selftests.fakes.__main__ import FIRST, MOST_MB, seen, shelf
 
 SHELF = {fake.name: fake for fake in shelf()}
 WORDS = {
-    "announces_a_tebibyte": "it floods: a message of more than 16777216 bytes",
-    "answers_at_length": "it floods: a message of more than 16777216 bytes",
+    "announces_a_tebibyte": "it floods: a message of more than 2097152 bytes",
+    "answers_at_length": "it floods: a message of more than 2097152 bytes",
     "floods_pings": "it floods: it does not read: more than 1048576 bytes wait for it",
     "drips_its_header": "no answer within",
     "redirects_to_a_file": "no WebSocket connection",
     "closes_stdin": "it closed its stdin",
+    "answers_at_the_limit": "it travels as true or false",
+    "answers_in_crumbs": "it floods: a message of so many values that they may take more than 33554432 bytes",
+    "delivers_crumbs": "expected",
 }
 
 

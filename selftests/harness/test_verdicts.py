@@ -21,13 +21,15 @@ from harness.errors import (
 )
 from harness.judging import trial
 from harness.judging import verdict as verdicts
-from harness.judging.result import TargetInfo, Verdict, encode
-from harness.judging.trial import A_FEW, MOST_CROWDED, Broken, Otherwise, Trial, crowding
+from harness.judging.allowance import MOST_KEPT, SPENT
+from harness.judging.result import CaseResult, TargetInfo, Verdict, encode
+from harness.judging.trial import A_FEW, MOST_COMPARED, MOST_CROWDED, MOST_ENTRIES, Broken, Otherwise, Trial, crowding
 from harness.judging.verdict import judge
 from harness.running.plugin import add
 from harness.shim import Shim
 from harness.targets import Target
 from harness.targets.inprocess import InProcess
+from reference_impl.core import NotAllowed
 from reference_impl.io.carrier import HungUp
 from selftests.harness.conftest import made
 
@@ -55,6 +57,39 @@ def test_an_example_holds_no_addresses(attempt: Trial) -> None:
     error = Broken("MUST-1", "a", "b")
     error.add_note("Falsifying example: case(peer=<Peer object at 0x7f00c0ffee00>, n=1)")
     assert verdicts.result_of(attempt, error, "", 0).example == "Falsifying example: case(peer=<Peer object>, n=1)"
+
+
+def test_megabytes_of_expected_and_observed_are_kept_where_they_differ() -> None:
+    same = "x" * 2**20
+    error = Broken("MUST-1", f"{same}a{same}", f"{same}b{same}")
+    assert len(error.expected) == len(error.observed) < 2 * MOST_COMPARED
+    assert error.expected.lstrip("…").lstrip("x")[0] == "a"
+    assert error.observed.lstrip("…").lstrip("x")[0] == "b"
+    assert f"({2 * len(same) + 1} characters)" in error.observed
+    assert len(str(error)) < 4 * MOST_COMPARED
+
+
+def test_a_violation_is_kept_short_too(attempt: Trial) -> None:
+    """A frame may be as long as a message."""
+    error = NotAllowed(1, "x" * 2**20, (), ("MUST-1",))
+    _, failure, _ = judge(attempt, error)
+    assert failure
+    assert all(len(text) < 2 * MOST_COMPARED for text in (failure.message, failure.expected, failure.observed))
+
+
+def test_timelines_are_kept_until_the_allowance_is_spent(attempt: Trial) -> None:
+    """Then each fault keeps its end, and says so: what a run keeps does not grow with what a target says."""
+    kept: list[CaseResult] = []
+    for _ in range(40):
+        attempt.restart()
+        for number in range(MOST_ENTRIES):
+            attempt.said("target", "harness", "frame", f"{number} " + "\x01" * 500, b"\xff" * 500)
+        kept.append(verdicts.result_of(attempt, Broken("MUST-1", "a", "b"), "", 0))
+    assert len(kept[0].timeline) == MOST_ENTRIES
+    assert kept[0].note == ""
+    assert [entry.text.split()[0] for entry in kept[-1].timeline] == ["1997", "1998", "1999"]
+    assert kept[-1].note == SPENT
+    assert sum(len(encode(result)) for result in kept) < 1.2 * MOST_KEPT
 
 
 @pytest.mark.parametrize(

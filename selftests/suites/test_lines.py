@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import hashlib
+import json
 import socket
 import time
 import tracemalloc
@@ -235,11 +236,21 @@ async def speaks_unasked(stream: Stream) -> None:
             await stream.send((b"\x81\x7f" + (2**20).to_bytes(8) + b"x" * 2**20) * 4)
 
 
+async def speaks_in_crumbs(stream: Stream) -> None:
+    """A message that is short enough, and would take fifty times as much once it is read."""
+    await upgrade(stream)
+    crumbs = b"[" + b"[]," * 2**18 + b"1]"
+    await stream.send(b"\x81\x7f" + len(crumbs).to_bytes(8) + crumbs)
+    with suppress(HungUp):
+        await stream.receive()
+
+
 @pytest.mark.parametrize(
     ("flood", "bound"),
     [
         (pings_and_never_reads, "it does not read"),
         (announces_a_terabyte, "a message of more than"),
+        (speaks_in_crumbs, "a message of so many values"),
         (speaks_unasked, "that nobody asked for"),
     ],
 )
@@ -255,4 +266,59 @@ async def test_who_floods_is_told_which_bound_was_met(trial: Trial, flood: Serve
         await line.leave()
     assert isinstance(heard[-1], TargetCrashed)
     assert bound in str(heard[-1])
-    assert peak < 200 * 2**20
+    assert peak < 100 * 2**20
+
+
+async def test_the_lines_of_a_case_share_one_bound(trial: Trial) -> None:
+    """However many there are."""
+    async with server(speaks_unasked) as port, asyncio.timeout(30):
+        tracemalloc.start()
+        lines = [TextLine(trial, await dial_websocket(trial, f"ws://127.0.0.1:{port}")) for _ in range(8)]
+        await asyncio.gather(*(line.over() for line in lines))
+        _, peak = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        for line in lines:
+            await line.leave()
+    assert trial.unread == 0
+    assert peak < 160 * 2**20
+
+
+async def test_who_was_left_is_not_read_any_more(trial: Trial) -> None:
+    """To judge a flood while hanging up on it would cost as much as the case."""
+
+    class Counting(TextLine):
+        read = 0
+
+        def decoded(self, message: str) -> str:
+            self.read += 1
+            return message
+
+    async with server(speaks_unasked) as port, asyncio.timeout(30):
+        line = Counting(trial, await dial_websocket(trial, f"ws://127.0.0.1:{port}"))
+        await line.next()
+        before = line.read
+        await line.leave()
+    assert line.read == before
+
+
+async def test_a_message_that_breaks_a_rule_does_not_keep_what_was_read_of_it(trial: Trial) -> None:
+    """The frames of a traceback would, for as long as the fault waits to be looked at."""
+
+    class Strict(TextLine):
+        def decoded(self, message: str) -> str:
+            try:
+                json.loads(message)
+            except ValueError:
+                raise Broken("TOY-1", "JSON", message) from None
+            return message
+
+    port = WebSocketPort(trial)
+    dialled = await dial_websocket(trial, await port.url())
+    line = Strict(trial, await trial.next_of(port.arrivals, "a connection"))
+    await dialled.send("{")
+    [fault] = [await line.inbox.get()]
+    assert isinstance(fault, Broken)
+    assert fault.__traceback__ is None
+    assert fault.__context__ is None
+    await line.leave()
+    await port.close()

@@ -15,7 +15,7 @@ Event = tuple[str, dict[str, Any]]
 
 
 def short(value: Any) -> Any:
-    """The same for a timeline, which shows the beginning of a text: 16 MB in an answer are not written out first."""
+    """The same for a timeline, which shows the beginning of a text: megabytes in an answer are not written out first."""
     if isinstance(value, str):
         return value if len(value) <= 2 * MOST_TEXT else value[: 2 * MOST_TEXT]
     if isinstance(value, dict):

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from contextlib import suppress
 from typing import Any, Generic, TypeVar
 
+from harness.bounds import MOST_WEIGHT, weight
 from harness.errors import TargetCrashed
 from harness.judging.inbox import Inbox
 from harness.judging.trial import Broken, Trial
@@ -16,7 +17,7 @@ from reference_impl.io.websocket import WebSocket
 
 MOST_WAITING = 64 * 2**20
 OVERHEAD = 500
-"""Bytes that wait on one line, and what a message costs beside its own."""
+"""Bytes of memory that what waits on all lines of a case may take, and what a message takes beside its own."""
 
 F = TypeVar("F")  # a frame of the protocol, or its word for the end of a connection
 T = TypeVar("T")
@@ -36,7 +37,8 @@ class Line(Generic[C, F]):
         self.trial, self.carrier, self.label = trial, carrier, label
         self.inbox: Inbox[F] = Inbox()
         self.left = False  # the harness has hung up
-        self._waiting = 0  # bytes
+        self._over = False  # and nobody looks any more
+        self._waiting = 0  # bytes of this line; the trial has those of all
         self._reader = asyncio.create_task(self._read())
 
     # -- what the protocol says -----------------------------------------------------------------------------------
@@ -62,7 +64,9 @@ class Line(Generic[C, F]):
         try:
             while True:
                 for message in self.messages(await self.carrier.receive()):
-                    self._count(len(message))
+                    if self._over:
+                        continue  # not even read: who floods us does so until the connection is gone
+                    self._count(message)
                     await self.heard(self._judged(message))
         except TooMuch as flood:
             self.inbox.put(TargetCrashed(f"it floods: {flood.reason}; the harness hung up"))
@@ -72,19 +76,28 @@ class Line(Generic[C, F]):
         except Exception as fault:  # ours, and no silence of the target: whoever waits raises it
             self.inbox.put(fault)
 
-    def _count(self, size: int) -> None:
+    def _count(self, message: Any) -> None:
         """What waits to be looked at is bounded: a target that speaks faster than any case listens is not heard out."""
-        self._waiting = self._waiting + size + OVERHEAD if len(self.inbox) else 0
-        if self._waiting > MOST_WAITING:
+        heavy = weight(message)
+        self._waits(self._waiting + heavy + OVERHEAD if self.inbox.unread else 0)
+        if heavy > MOST_WEIGHT:
             self.carrier.cut()
-            raise TooMuch(LOST, f"more than {MOST_WAITING} bytes that nobody asked for")
+            raise TooMuch(LOST, f"a message of so many values that they may take more than {MOST_WEIGHT} bytes")
+        if self.trial.unread > MOST_WAITING:
+            self.carrier.cut()
+            raise TooMuch(LOST, f"messages that nobody asked for, which may take more than {MOST_WAITING} bytes")
+
+    def _waits(self, size: int) -> None:
+        self.trial.unread += size - self._waiting
+        self._waiting = size
 
     def _judged(self, message: Any) -> F | Broken:
         heard: F | Broken
         try:
             heard = self.decoded(message)
         except Broken as broken:
-            heard = broken
+            broken.__context__ = None
+            heard = broken.with_traceback(None)  # whose frames would keep all that was read of the message
         raw = message.encode() if isinstance(message, str) else message
         self.trial.said(self.other, self.label, "frame", self.shown(message, heard), raw)
         return heard
@@ -115,7 +128,9 @@ class Line(Generic[C, F]):
 
     async def leave(self) -> None:
         """The case is over: hang up, and hear nothing more."""
+        self._over = True
         self.inbox.shut()
+        self._waits(0)
         await self.carrier.close()
         self._reader.cancel()
 
