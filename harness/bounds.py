@@ -5,12 +5,18 @@ from __future__ import annotations
 MOST_WEIGHT = 32 * 1024 * 1024
 """Bytes of memory; a message that may take more is not read at all."""
 
+VALUE = 128
+"""Bytes that a value takes beside its text."""
 
-def weight(message: bytes | str) -> int:
-    """What a message may take in memory once it is read, at most: four bytes for a character, 128 for a value.
 
-    Brackets and commas inside of texts are counted too: that is cheap, and nothing that a case asks for has many.
+def weight(text: bytes | str) -> int:
+    """What a JSON text may take in memory once it is read, at most.
+
+    One character beyond ASCII makes all of a text four times as wide. Brackets and commas inside of texts are counted as
+    values too: that is cheap, and nothing that a case asks for has many.
     """
-    if isinstance(message, str):
-        return 4 * len(message) + 128 * (message.count("{") + message.count("[") + message.count(","))
-    return 4 * len(message) + 128 * (message.count(b"{") + message.count(b"[") + message.count(b","))
+    if isinstance(text, str):
+        narrow, values = "\\u" not in text, text.count("{") + text.count("[") + text.count(",")
+    else:
+        narrow, values = b"\\u" not in text, text.count(b"{") + text.count(b"[") + text.count(b",")
+    return len(text) * (1 if narrow and text.isascii() else 4) + VALUE * values

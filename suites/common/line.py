@@ -15,7 +15,7 @@ from reference_impl.io.carrier import LOST, Carrier, HungUp, TooMuch
 from reference_impl.io.tcp import Stream
 from reference_impl.io.websocket import WebSocket
 
-MOST_WAITING = 64 * 2**20
+MOST_WAITING = 32 * 2**20
 OVERHEAD = 500
 """Bytes of memory that what waits on all lines of a case may take, and what a message takes beside its own."""
 
@@ -78,7 +78,7 @@ class Line(Generic[C, F]):
 
     def _count(self, message: Any) -> None:
         """What waits to be looked at is bounded: a target that speaks faster than any case listens is not heard out."""
-        heavy = weight(message)
+        heavy = weight(message) if isinstance(message, str) else len(message)  # bytes stay what they are
         self._waits(self._waiting + heavy + OVERHEAD if self.inbox.unread else 0)
         if heavy > MOST_WEIGHT:
             self.carrier.cut()
