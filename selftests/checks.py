@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 from harness.judging.result import CaseResult, Verdict
 from harness.places import ROOT
 from harness.running.stream import EVENTS, read_run
+from selftests.commands import touchstone
 
 FREE = {Verdict.PASS, Verdict.INFO, Verdict.UNSUPPORTED}
 """What a target may get that uses a freedom: it is neither failed nor warned."""
@@ -23,8 +22,7 @@ def checked(
     One process: a second one would cost more than it saves, and other tests have use for its processor.
     """
     words = [*select, "--target", target, "--runs", str(runs), "-n", "1", *options]
-    command = [sys.executable, "-m", "harness.cli", "check", *words]
-    ran = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=timeout_s)
+    ran = touchstone("check", *words, cwd=ROOT, timeout_s=timeout_s)
     assert ran.returncode == code, ran.stdout[-3000:] + ran.stderr[-2000:]
     (stream,) = runs.glob(f"*/{EVENTS}")
     return list(read_run(stream).cases)

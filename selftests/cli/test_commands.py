@@ -17,21 +17,18 @@ from harness.catalogue.requirements import protocols
 from harness.cli.explain import VERDICTS
 from harness.judging.result import Verdict
 from harness.running.stream import EVENTS, read_run
+from selftests.commands import touchstone
 
 MUTANT = "mutant:peerbus/empty-ack-clears-all"
 SMALL = "peerbus/broker/ack"
 
 
-def touchstone(*words: str, cwd: Path) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "harness.cli", *words]
-    return subprocess.run(command, cwd=cwd, capture_output=True, text=True, timeout=120)
-
-
 @pytest.fixture(scope="module")
 def failing(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, subprocess.CompletedProcess[str]]:
-    """A check of a target that fails, where it ran."""
+    """A check of a target that fails, where it ran; started as a person does, since hints depend on where that was."""
     folder = tmp_path_factory.mktemp("failing")
-    return folder, touchstone("check", SMALL, "--target", MUTANT, "--patience", "1", cwd=folder)
+    command = [sys.executable, "-m", "harness.cli", "check", SMALL, "--target", MUTANT, "--patience", "1"]
+    return folder, subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=120)
 
 
 @pytest.fixture
