@@ -118,11 +118,16 @@ def passes(step: Step, log: IO[str]) -> bool:
     """Run a step and let it print there."""
     print(f"== {step.name}: {' '.join(step.command[1:])}", file=log, flush=True)
     began = time.perf_counter()
-    environment = {**os.environ, "PYTHONHASHSEED": "0"}
-    code = subprocess.call(step.command, cwd=ROOT, env=environment, stdout=log, stderr=subprocess.STDOUT)
+    code = subprocess.call(step.command, cwd=ROOT, env=environment(), stdout=log, stderr=subprocess.STDOUT)
     took = f"{time.perf_counter() - began:.1f} s"
     print(f"== {step.name}: {'ok' if code == 0 else f'FAILED ({code})'} in {took}", file=log, flush=True)
     return code == 0
+
+
+def environment() -> dict[str, str]:
+    """For a step. A thousand processes import the same modules: what one has compiled the others need not."""
+    inherited = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    return {**inherited, "PYTHONHASHSEED": "0"}
 
 
 # -- steps of our own --------------------------------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import configparser
+import subprocess
 import sys
 from collections.abc import Callable
 
@@ -82,3 +83,19 @@ def test_one_step_alone_may_use_every_processor(monkeypatch: pytest.MonkeyPatch)
     gate.gate(["a"])
     gate.gate()
     assert asked[1::2] == [gate.CORES, 1]
+
+
+def test_what_one_process_has_compiled_the_others_find(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever the machine says about it: the steps start a thousand interpreters. And no set has an order of its own."""
+    monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
+    shown = subprocess.run(
+        [sys.executable, "-c", "import sys; print(sys.dont_write_bytecode, hash('touchstone'))"],
+        env=gate.environment(),
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout.split()
+    again = subprocess.run(
+        [sys.executable, "-c", "print(hash('touchstone'))"], env=gate.environment(), capture_output=True, text=True
+    )
+    assert shown == ["False", again.stdout.strip()]
