@@ -19,7 +19,7 @@ def main(arguments: list[str] | None = None) -> int:
             report,
         )
 
-        options = Options(chosen.tables, chosen.suites, chosen.reference, chosen.window)
+        options = Options(chosen.tables, chosen.suites, chosen.reference, chosen.window, frozenset(chosen.leave_out))
         summary = report(chosen.runs, chosen.out, chosen.master, options)
     except ReportError as error:
         print(error, file=sys.stderr)
@@ -50,6 +50,13 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--reference", default="reference", help="the implementation that decides culprits")
     parser.add_argument(
         "--window", type=_days, default=30, metavar="DAYS", help="days in which flakes and changes are looked for"
+    )
+    parser.add_argument(
+        "--leave-out",
+        action="append",
+        default=[],
+        metavar="PATH",
+        help="a local run, or stream, below RUNS to pass over",
     )
     return parser
 

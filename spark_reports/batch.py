@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from functools import partial
 
 from pyspark.sql import functions as F
@@ -17,9 +17,9 @@ from spark_reports.streams import NDJSON, PARQUET, StreamFile, find_streams
 from spark_reports.tables.tallies import tally
 
 
-def take_in(lake: Lake, paths: Iterable[str]) -> list[Run]:
+def take_in(lake: Lake, paths: Iterable[str], leave_out: Collection[str] = ()) -> list[Run]:
     """Ingest the new streams; returns the latest word about every stream ever seen."""
-    streams, strays = find_streams(lake.files, paths)
+    streams, strays = find_streams(lake.files, paths, leave_out)
     known = {run.path: run for run in lake.known_runs()}
     seen = {run.fingerprint for run in known.values()}
     new = [stream for stream in streams if (stream.path, stream.length, stream.modified) not in seen]

@@ -34,6 +34,7 @@ class Options:
     suites: Path | None = None  # folder with <protocol>/requirements.toml, for coverage and readings
     reference: str = "reference"  # the implementation that decides culprits
     window_days: int = 30  # flakes, regressions and the present are looked for in this many days
+    leave_out: frozenset[str] = frozenset()  # absolute local paths of runs that are not to be believed
 
 
 @dataclasses.dataclass(frozen=True)
@@ -79,7 +80,7 @@ def report_with(spark: SparkSession, runs: Sequence[str | os.PathLike[str]], out
 def _report(spark: SparkSession, runs: Sequence[str | os.PathLike[str]], out: Path, options: Options) -> Summary:
     root = options.tables or f"{LOCAL}{Path(out, 'tables').resolve()}"
     lake = Lake(spark, Files(spark), root)
-    everything = take_in(lake, [os.fspath(path) for path in runs])
+    everything = take_in(lake, [os.fspath(path) for path in runs], options.leave_out)
     status = [run for run in live_runs(everything) if run.kind in STATUS_KINDS]
     if not status:
         raise Unavailable("None of the runs can be reported: no check and no matrix run with a readable header.")

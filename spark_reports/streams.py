@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 
 from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]  # it ships no types
 
 from spark_reports.errors import Unavailable, first_sentence
-from spark_reports.files import Entry, Files
+from spark_reports.files import LOCAL, Entry, Files
 
 NDJSON, PARQUET = "ndjson", "parquet"
 NAMES = ("events.ndjson", "events.parquet")
@@ -30,8 +30,12 @@ class NotARun:
     reason: str
 
 
-def find_streams(files: Files, paths: Iterable[str]) -> tuple[list[StreamFile], list[NotARun]]:
-    """Every stream below the paths, and every folder there that is none; a path with nothing in it is an error."""
+def find_streams(
+    files: Files, paths: Iterable[str], leave_out: Collection[str] = ()
+) -> tuple[list[StreamFile], list[NotARun]]:
+    """Every stream below the paths but those to leave out, and every folder there that is none; a path with nothing in it is an
+    error."""
+    unwanted = {f"{LOCAL}{path}" for path in leave_out}
     streams: dict[str, StreamFile] = {}
     strays: dict[str, NotARun] = {}
     for path in paths:
@@ -39,6 +43,8 @@ def find_streams(files: Files, paths: Iterable[str]) -> tuple[list[StreamFile], 
         if not any(isinstance(item, StreamFile) for item in found):
             raise Unavailable(f"{path} holds no run: a run is a folder with events.ndjson or events.parquet in it.")
         for item in found:
+            if item.path in unwanted or item.path.rpartition("/")[0] in unwanted:
+                continue
             if isinstance(item, StreamFile):
                 streams[item.path] = item
             else:

@@ -26,6 +26,7 @@ from harness.matrix.run import MatrixPlan, run_matrix
 from harness.places import IS_CLONE, ROOT, SUITES, module, python_path
 from harness.running.check import Checked, check_target
 from harness.running.plan import Plan
+from harness.running.seal import beside, strangers
 from harness.subscribers import Terminal
 from harness.targets import bundled
 
@@ -94,6 +95,9 @@ def report(runs: Sequence[str], out: Path, master: str | None = None) -> int:
     if importlib.util.find_spec("pyspark") is None:
         raise Unavailable("a report needs Spark, which is not installed: `pip install 'touchstone[report]'` brings it")
     words = [*runs, "--out", str(out), "--suites", str(SUITES), *(["--master", master] if master else [])]
+    for run in strangers(run for named in runs for run in beside(named)):
+        print(f"{run} was not written by this harness, and is left out: name it by itself to read it", file=sys.stderr)
+        words += ["--leave-out", os.path.abspath(run)]
     return subprocess.call(module("spark_reports", *words), env={**os.environ, **python_path()})
 
 

@@ -7,13 +7,17 @@ it runs as the same user and reads the key, which a container cannot.
 from __future__ import annotations
 
 import contextlib
+import glob
 import hmac
 import os
 import secrets
+from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 
 SEAL = "seal"
+STREAMS = ("events.ndjson", "events.parquet")
+"""What a folder has in it that is a run; a report reads both."""
 
 
 @cache
@@ -48,3 +52,23 @@ def is_sealed(folder: Path) -> bool:
     except OSError:
         return False
     return bool(key()) and hmac.compare_digest(found, made_for(folder).encode())
+
+
+def is_run(path: Path) -> bool:
+    """A folder with a stream in it, or a stream by itself, which nothing seals."""
+    return path.suffix in (".ndjson", ".parquet") or any((path / name).exists() for name in STREAMS)
+
+
+def strangers(runs: Iterable[Path]) -> list[Path]:
+    """Beside runs of ours those that are not: a target may have put them there. Where none is ours, all came from another machine."""
+    found = sorted(runs)
+    others = [run for run in found if not is_sealed(run)]
+    return others if len(others) < len(found) else []
+
+
+def beside(named: str) -> list[Path]:
+    """The runs that a path or a pattern stands for without naming them; a run that is named by itself is meant."""
+    if is_run(whole := Path(named)):
+        return []
+    roots = [whole] if whole.exists() else [Path(found) for found in glob.glob(named)]
+    return [run for root in roots for run in ([root] if is_run(root) else root.iterdir()) if is_run(run)]

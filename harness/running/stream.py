@@ -16,7 +16,7 @@ from harness import __version__
 from harness.errors import Unavailable
 from harness.judging.result import CaseResult, Event, Footer, Header, decode, encode
 from harness.places import COMMAND, IS_CLONE
-from harness.running.seal import is_sealed, seal
+from harness.running.seal import seal, strangers
 
 EVENTS = "events.ndjson"
 
@@ -116,12 +116,12 @@ def newest_check(runs: Path) -> Run:
 
     Among runs of ours one that is not is passed over, and said; where none is, all came from another machine.
     """
-    streams = sorted(runs.glob(f"*/{EVENTS}"), reverse=True)
-    ours = [stream for stream in streams if is_sealed(stream.parent)]
-    for stream in streams:
-        run = read_run(stream)
+    folders = sorted((stream.parent for stream in runs.glob(f"*/{EVENTS}")), reverse=True)
+    others = strangers(folders)
+    for folder in folders:
+        run = read_run(folder)
         if run.header and run.header.kind == "check":
-            if stream in ours or not ours:
+            if folder not in others:
                 return run
-            print(f"{stream.parent} was not written by this harness, and is passed over", file=sys.stderr)
+            print(f"{folder} was not written by this harness, and is passed over", file=sys.stderr)
     raise Unavailable(f"{runs} has no check: run `{COMMAND} check` first, or say where with --runs")

@@ -9,7 +9,8 @@ import pytest
 
 from harness.judging.result import Footer, Header, TargetInfo
 from harness.running import seal
-from harness.running.stream import StreamWriter, newest_check
+from harness.running.seal import beside, strangers
+from harness.running.stream import EVENTS, StreamWriter, newest_check
 
 
 @pytest.fixture(autouse=True)
@@ -55,3 +56,30 @@ def test_the_key_is_this_users_alone_and_kept(tmp_path: Path) -> None:
     assert seal.key() == first
     [path] = (tmp_path / "state" / "touchstone").iterdir()
     assert path.stat().st_mode & 0o077 == 0
+
+
+def test_a_report_is_told_what_is_not_ours(tmp_path: Path) -> None:
+    """By a folder of runs or a pattern; a stream that lies among them, and a run in the other format, are runs too."""
+    runs = tmp_path / "runs"
+    ours, forged = written(runs / "a"), written(runs / "b")
+    (forged / seal.SEAL).write_text("0" * 64)
+    (ours / EVENTS).rename(ours / "events.parquet")
+    stray = runs / "c.ndjson"
+    stray.write_bytes((forged / EVENTS).read_bytes())
+    (runs / "no run").mkdir()
+    for named in (runs, runs / "*", tmp_path / "ru?s"):
+        assert strangers(beside(str(named))) == [forged, stray]
+
+
+def test_what_is_named_by_itself_is_meant(tmp_path: Path) -> None:
+    written(tmp_path / "runs" / "a")
+    forged = written(tmp_path / "runs" / "b")
+    (forged / seal.SEAL).unlink()
+    for named in (forged, forged / EVENTS, tmp_path / "nowhere", "hdfs://host/runs"):
+        assert beside(str(named)) == []
+
+
+def test_runs_that_were_all_fetched_are_all_reported(tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        (written(tmp_path / "runs" / name) / seal.SEAL).unlink()
+    assert strangers(beside(str(tmp_path / "runs"))) == []

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from harness.running import seal
 from spark_reports import java
 from spark_reports.errors import Unavailable
 from spark_reports.java import find_java_home, java_version
@@ -98,6 +99,23 @@ def test_a_machine_with_only_python_uses_the_bundled_java(tmp_path: Path, path_w
     assert f"{truth.runs} runs, 0 partial" in done.stdout
     assert (tmp_path / "site" / "index.html").stat().st_size > 10_000
     assert java_version(find_java_home({"PATH": path_without_java}) / "bin" / "java") == 21
+
+
+def test_a_forged_sibling_is_said_and_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A target wrote a run of its own beside ours: `touchstone report` says so in one sentence, and its results are nowhere."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    seal.key.cache_clear()
+    truth = History(Plan(nights=2, protocols=("sbp",), cases=8, repetitions=3, planted=1)).write(tmp_path / "runs")
+    forged, *ours = sorted((tmp_path / "runs").iterdir())
+    for folder in ours:
+        seal.seal(folder)
+    seal.key.cache_clear()
+    command = [sys.executable, "-m", "harness.cli", "report", str(tmp_path / "runs"), "--out", str(tmp_path / "site")]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 0, done.stderr
+    assert f"{forged} was not written by this harness, and is left out: name it by itself to read it\n" in done.stderr
+    assert done.stderr.count("was not written by this harness") == 1
+    assert f"{truth.runs - 1} runs" in done.stdout
 
 
 def test_no_java_at_all_is_one_sentence(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
