@@ -22,6 +22,7 @@ from reference_impl.trueseal.relay import RelayMachine
 from reference_impl.trueseal.relay_io import Relay
 
 HOST, TOKEN = "127.0.0.1", "token"
+DIAL_S = 60.0  # a busy machine is no lost message
 KEY, DEVICE = b"\x17" * 32, b"\x2a" * 32
 
 
@@ -53,7 +54,7 @@ class PeerbusEnds:
 
     async def connect(self, port: int) -> None:
         for name in ("receiver", "sender"):
-            carrier = await websocket.dial(f"ws://{HOST}:{port}")
+            carrier = await websocket.dial(f"ws://{HOST}:{port}", websocket.Settings(open_s=DIAL_S))
             self._carriers.append(carrier)
             await self._say(carrier, pb.Register(TOKEN, name))
             await self._fence(carrier)
@@ -108,7 +109,7 @@ class TrueSealEnds:
         self._device = await self._session(Pattern.XX, ports[1], static=DEVICE)
 
     async def _session(self, pattern: Pattern, port: int, **keys: bytes) -> tuple[Sealed, Reader]:
-        self._streams.append(stream := await tcp.dial(HOST, port))
+        self._streams.append(stream := await tcp.dial(HOST, port, DIAL_S))
         noise = Noise(pattern, initiator=True, entropy=secrets.token_bytes, **keys)
         sealed = Sealed(stream, Secured(noise))
         await sealed.shake_hands(initiator=True)

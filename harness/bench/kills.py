@@ -41,6 +41,7 @@ class Book:
     gone: set[str] = field(default_factory=set)
     seen: set[str] = field(default_factory=set)  # in this life
     promised = 0
+    kills = 0
     broken: list[str] = field(default_factory=list)
 
     def promise(self, names: list[str]) -> None:
@@ -87,7 +88,7 @@ def main() -> None:
     began = time.monotonic()
     book = asyncio.run(lives(*SERVERS[told.protocol], told.kills, random.Random(told.seed)))
     print(
-        f"{told.protocol}: {told.kills} SIGKILLs in {time.monotonic() - began:.0f} s, {book.promised} messages promised, "
+        f"{told.protocol}: {book.kills} SIGKILLs in {time.monotonic() - began:.0f} s, {book.promised} messages promised, "
         f"{len(book.gone)} acked for certain, {len(book.broken)} promises broken"
     )
     for line in book.broken[:20]:
@@ -124,6 +125,7 @@ async def live(life: int, serve: Serve, ends: Ends, folder: Path, book: Book, di
         traffic = asyncio.create_task(talk(life, ends, book, dice))
         await asyncio.wait([traffic], timeout=dice.uniform(0, 0.15))
         process.kill()
+        book.kills += 1
         await asyncio.wait([traffic])
     process.kill()
     await asyncio.to_thread(process.join)

@@ -60,7 +60,7 @@ def is_run(path: Path) -> bool:
 
 
 def strangers(runs: Iterable[Path]) -> list[Path]:
-    """Beside runs of ours those that are not: a target may have put them there. Where none is ours, all came from another machine."""
+    """Beside runs of ours those that are not: a target may have put them there. Where none is ours, all were fetched."""
     found = sorted(runs)
     others = [run for run in found if not is_sealed(run)]
     return others if len(others) < len(found) else []

@@ -24,6 +24,7 @@ async def test_nothing_promised_is_lost(protocol: str) -> None:
     book = await lives(*SERVERS[protocol], 8, random.Random(7))
     assert book.broken == []
     assert book.promised
+    assert book.kills == 8
 
 
 def serve_forgetful_broker(folder: Path, tell: Callable[[Any], None]) -> None:
