@@ -13,9 +13,10 @@ import subprocess
 import sys
 import tempfile
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+from harness.bench.disk import syncs_per_s
 from reference_impl.core import Channel
 from reference_impl.io.serving import command_line, serve
 from reference_impl.peerbus.broker import BrokerMachine
@@ -110,6 +111,7 @@ class Figures:
     rate: float  # deliveries per second
     middle_s: float  # how long the middle one took
     busy: float  # share of one processor that the broker had; less than 1 where others want it, or the disk is slow
+    syncs: float = 0.0  # that the disk can do in a second
 
 
 def processor_s(pid: int) -> float:
@@ -139,9 +141,10 @@ def measure(way: str, clients: int) -> Figures:
         with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
             assert server.stdout, "asked for as a pipe"
             try:
-                return asyncio.run(load(server.pid, int(server.stdout.readline()), clients))
+                seen = asyncio.run(load(server.pid, int(server.stdout.readline()), clients))
             finally:
                 server.kill()
+        return replace(seen, syncs=syncs_per_s(Path(folder)))
 
 
 def main() -> None:
@@ -160,7 +163,8 @@ def main() -> None:
         rates[way] = seen.rate
         print(
             f"{told.clients} clients, {way:10} {seen.rate:8,.0f} messages/s, the middle one in {seen.middle_s:.3f} s; "
-            f"the broker had {seen.busy:.0%} of a processor: {seen.rate / seen.busy:,.0f} for each second of it"
+            f"the broker had {seen.busy:.0%} of a processor: {seen.rate / seen.busy:,.0f} for each second of it; "
+            f"the disk syncs {seen.syncs:,.0f}/s"
         )
     print(f"together / one by one   {rates['together'] / rates['one by one']:8.1f}")
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import secrets
 import statistics
 import tempfile
@@ -12,6 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from harness.bench.disk import syncs_per_s
 from reference_impl.io.tcp import dial
 from reference_impl.trueseal.codec import Codec
 from reference_impl.trueseal.frames import MAX_ENVELOPE, Ack, Deliver, DeliverAck, Frame, Push
@@ -20,7 +20,7 @@ from reference_impl.trueseal.noise_io import Sealed
 from reference_impl.trueseal.relay import RelayMachine
 from reference_impl.trueseal.relay_io import Relay
 
-ROUNDS, PUSHES, SYNCS = 7, 1_000, 200
+ROUNDS, PUSHES = 7, 1_000
 
 
 class End:
@@ -83,17 +83,6 @@ async def pushes_per_s(pusher: End, ahead: int) -> float:
             await pusher.say(Push(key, envelope))
         await hearing
     return PUSHES / took[0]
-
-
-def syncs_per_s(folder: Path) -> float:
-    """What the disk can do: 1 KiB, then fsync."""
-    took: list[float] = []
-    with (folder / "synced").open("wb") as file, timed(took):
-        for _ in range(SYNCS):
-            file.write(bytes(1_024))
-            file.flush()
-            os.fsync(file.fileno())
-    return SYNCS / took[0]
 
 
 async def main() -> None:

@@ -71,11 +71,12 @@ def explored_elsewhere(runs: Path, console: Console) -> int:
 
 
 def fuzzed_for_a_minute(console: Console) -> int:
-    """Each decoder, in a process of its own: the harness knows nothing of its own tests."""
+    """Each decoder in a process of its own, one for each processor: the harness knows nothing of its own tests."""
     if not IS_CLONE or importlib.util.find_spec("atheris") is None:
         console.print("not tried: `pip install -e '.[fuzz]'` in a clone brings the fuzzer", markup=False)
         return 0
-    return subprocess.call([sys.executable, "-m", "selftests.fuzz", "--seconds", "60"], cwd=ROOT)
+    jobs = str(os.cpu_count() or 1)
+    return subprocess.call([sys.executable, "-m", "selftests.fuzz", "--seconds", "60", "--jobs", jobs], cwd=ROOT)
 
 
 def paired_up(runs: Path, console: Console) -> int:

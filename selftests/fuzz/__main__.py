@@ -10,6 +10,7 @@ import re
 import subprocess
 import sys
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 LONGEST = 4_096
@@ -19,7 +20,8 @@ RAN = re.compile(r"stat::number_of_executed_units:\s*(\d+)")
 def main() -> None:
     parser = argparse.ArgumentParser(prog="fuzz", description=__doc__)
     parser.add_argument("names", nargs="*")
-    parser.add_argument("--seconds", type=int, default=60)
+    parser.add_argument("--seconds", type=int, default=60, help="for each")
+    parser.add_argument("--jobs", type=int, default=1, help="so many side by side")
     parser.add_argument("--work", type=Path, help="where what is found is kept; a fresh folder if not given")
     parser.add_argument("--one", help=argparse.SUPPRESS)
     told, rest = parser.parse_known_args()
@@ -29,7 +31,10 @@ def main() -> None:
     from selftests.fuzz.decoders import DECODERS
 
     work = told.work or Path(tempfile.mkdtemp(prefix="fuzz-"))
-    crashed = [name for name in told.names or DECODERS if not ran(name, work, told.seconds)]
+    names = told.names or list(DECODERS)
+    with ThreadPoolExecutor(told.jobs) as pool:
+        fine = pool.map(lambda name: ran(name, work, told.seconds), names)
+        crashed = [name for name, passed in zip(names, fine, strict=True) if not passed]
     print(f"what was found is in {work}" + f"; crashes of {', '.join(crashed)}" * bool(crashed))
     raise SystemExit(1 if crashed else 0)
 
@@ -57,7 +62,9 @@ def ran(name: str, work: Path, seconds: int) -> bool:
 def fuzz(name: str, arguments: list[str]) -> None:
     import atheris
 
-    with atheris.instrument_imports(include=["reference_impl", "harness"]):
+    with atheris.instrument_imports(include=["reference_impl", "harness", "tomllib"]):  # the last reads manifests
+        import tomllib  # noqa: F401  # msgspec would import it later, without its coverage
+
         from selftests.fuzz.decoders import DECODERS
     atheris.Setup([sys.argv[0], *arguments], DECODERS[name])
     atheris.Fuzz()
