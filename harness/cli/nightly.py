@@ -23,7 +23,7 @@ from harness.judging.result import Verdict
 from harness.matrix.faults import DRAW, NONE
 from harness.matrix.report import print_matrix
 from harness.matrix.run import MatrixPlan, run_matrix
-from harness.places import IS_CLONE, ROOT, SUITES, module, python_path
+from harness.places import SUITES, module, python_path
 from harness.running.check import Checked, check_target
 from harness.running.plan import Plan
 from harness.running.seal import beside, strangers
@@ -50,8 +50,6 @@ def nightly(runs: Path, site: Path) -> int:
             done[name] = error
     console.rule("exploration")
     explored = explored_elsewhere(runs, console)
-    console.rule("fuzzing")
-    fuzzed = fuzzed_for_a_minute(console)
     console.rule("matrix")
     paired = paired_up(runs, console)
     console.rule("report")
@@ -61,22 +59,13 @@ def nightly(runs: Path, site: Path) -> int:
     differing = list(disagreements({name: c.results for name, c in checked.items()})) if FIRST in checked else []
     for line in differing:
         console.print(line, markup=False)
-    return max((reported, explored, fuzzed, paired, bool(differing), *(c.exit_code for c in checked.values())))
+    return max((reported, explored, paired, bool(differing), *(c.exit_code for c in checked.values())))
 
 
 def explored_elsewhere(runs: Path, console: Console) -> int:
     """The state machines with a larger budget and the day's own seed. What a night finds becomes a tour or a plain case."""
     plan = Plan(target=FIRST, select=["*/*/machine/*"], slow=True, seed=datetime.date.today().toordinal())
     return check_target(plan, runs, [Terminal(console)]).exit_code
-
-
-def fuzzed_for_a_minute(console: Console) -> int:
-    """Each decoder in a process of its own, one for each processor: the harness knows nothing of its own tests."""
-    if not IS_CLONE or importlib.util.find_spec("atheris") is None:
-        console.print("not tried: `pip install -e '.[fuzz]'` in a clone brings the fuzzer", markup=False)
-        return 0
-    jobs = str(os.cpu_count() or 1)
-    return subprocess.call([sys.executable, "-m", "selftests.fuzz", "--seconds", "60", "--jobs", jobs], cwd=ROOT)
 
 
 def paired_up(runs: Path, console: Console) -> int:

@@ -60,10 +60,13 @@ def is_run(path: Path) -> bool:
 
 
 def strangers(runs: Iterable[Path]) -> list[Path]:
-    """Beside runs of ours those that are not: a target may have put them there. Where none is ours, all were fetched."""
+    """Runs that lie beside ours and are not: a target may have put them there.
+
+    A folder in which none is ours came from another machine as a whole, such as the other shard's.
+    """
     found = sorted(runs)
-    others = [run for run in found if not is_sealed(run)]
-    return others if len(others) < len(found) else []
+    homes = {run.parent for run in found if is_sealed(run)}
+    return [run for run in found if run.parent in homes and not is_sealed(run)]
 
 
 def beside(named: str) -> list[Path]:

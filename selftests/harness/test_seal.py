@@ -83,3 +83,11 @@ def test_runs_that_were_all_fetched_are_all_reported(tmp_path: Path) -> None:
     for name in ("a", "b"):
         (written(tmp_path / "runs" / name) / seal.SEAL).unlink()
     assert strangers(beside(str(tmp_path / "runs"))) == []
+
+
+def test_the_folder_of_another_machine_is_reported_with_ours(tmp_path: Path) -> None:
+    """Two shards of one night: what is forged is what lies among ours."""
+    written(tmp_path / "here" / "a")
+    fetched = written(tmp_path / "there" / "a")
+    (fetched / seal.SEAL).write_text("0" * 64)
+    assert strangers(run for name in ("here", "there") for run in beside(str(tmp_path / name))) == []
