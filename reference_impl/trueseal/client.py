@@ -21,6 +21,7 @@ from reference_impl.trueseal.frames import (
     MAX_ENVELOPE,
     NO_FRAMES,
     Ack,
+    BadAnswer,
     BadHeartbeat,
     Beat,
     Deliver,
@@ -242,6 +243,10 @@ class ClientMachine(Machine[State]):
         asked = isinstance(channel, PushSession) and state.pushing[channel]
         return self.receive(state, channel, event) if asked else self.ignore(state, channel, event)
 
+    def for_all_its_body(self, state: State, channel: Channel, event: BadAnswer) -> ClientStep:
+        """An answer with a body is the answer that its tag says."""
+        return self.receive(state, channel, event.answer)
+
     def push_lost(self, state: State, channel: Channel, _: Any) -> ClientStep:
         """What had no answer is pushed again, in another session (TS-ACK-07)."""
         assert isinstance(channel, PushSession), "a Push Session has a channel of its own kind"
@@ -369,6 +374,7 @@ FREEDOMS: dict[tuple[Phase, type], tuple[Callable[..., ClientStep], ...]] = {
 FREEDOMS |= {(phase, BadHeartbeat): (M.ignore, M.answer_beat) for phase in SESSIONS}
 FREEDOMS |= {(phase, Trailing): (M.ignore, M.front) for phase in SESSIONS}
 FREEDOMS |= {(PUSHING, kind): (M.unasked,) for kind in (Ack, Error)}
+FREEDOMS |= {(PUSHING, BadAnswer): (M.ignore, M.for_all_its_body)}
 FREEDOMS |= {(LISTENING, Deliver): (M.deliver_otherwise,)}
 
 ClientMachine.table, ClientMachine.freedoms = TABLE, FREEDOMS

@@ -19,6 +19,7 @@ from reference_impl.trueseal.frames import (
     KEY_SIZE,
     MAX_ENVELOPE,
     Ack,
+    BadAnswer,
     BadDeliverAck,
     BadHeartbeat,
     Deliver,
@@ -84,12 +85,9 @@ class Codec:
                 return self.deliver_ack(body)
             case Tag.HEARTBEAT:
                 return BadHeartbeat(body) if body else Heartbeat()  # TS-HB-03
-            case _ if body:
-                return Malformed(f"{len(body)} bytes in a frame without a body", tag)  # TS-ACK-02, TS-ERR-02
-            case Tag.ACK:
-                return Ack()
             case _:
-                return Error()
+                answer = Ack() if tag == Tag.ACK else Error()
+                return BadAnswer(answer, body) if body else answer  # TS-ACK-02, TS-ERR-02
 
     def push(self, body: bytes) -> Push | ShortPush:
         if len(body) < KEY_SIZE:

@@ -119,6 +119,14 @@ class BadHeartbeat(Shown):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
+class BadAnswer(Shown):
+    """An Ack or an Error with a body. Nothing says that a reader looks for one (TS-ACK-02, TS-ERR-02)."""
+
+    answer: Ack | Error
+    body: bytes
+
+
+@dataclass(frozen=True, slots=True, repr=False)
 class BadDeliverAck(Shown):
     """A DeliverAck whose body is not 8 bytes long (TS-DACK-08)."""
 
@@ -141,8 +149,8 @@ class Trailing(Shown):
     extra: bytes
 
 
-NoFrame = UnknownType | ShortPush | Oversize | BadHeartbeat | BadDeliverAck | Malformed | Trailing
-NO_FRAMES = (UnknownType, ShortPush, Oversize, BadHeartbeat, BadDeliverAck, Malformed, Trailing)
+NoFrame = UnknownType | ShortPush | Oversize | BadHeartbeat | BadAnswer | BadDeliverAck | Malformed | Trailing
+NO_FRAMES = (UnknownType, ShortPush, Oversize, BadHeartbeat, BadAnswer, BadDeliverAck, Malformed, Trailing)
 
 
 @dataclass(frozen=True, slots=True, repr=False)

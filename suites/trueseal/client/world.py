@@ -163,7 +163,7 @@ NO_FRAME = (
 """Nobody knows where the next frame begins."""
 ODD = (
     wire.frame(wire.HEARTBEAT, b"x"), wire.deliver_ack(1), wire.push(bytes(32), b"x"), wire.frame(wire.ACK, b"x"),
-    wire.frame(wire.DELIVER, bytes(7)), wire.frame(wire.DELIVER), wire.frame(wire.PUSH, bytes(31)),
+    wire.frame(wire.ERROR, b"x"), wire.frame(wire.DELIVER, bytes(7)), wire.frame(wire.DELIVER), wire.frame(wire.PUSH, bytes(31)),
 )  # fmt: skip
 """Frames that a client has no use for in any session, at least not with such a body."""
 
@@ -208,10 +208,10 @@ def answer(message: bytes) -> Saying:
 
 def drop(world: ClientWorld) -> Said:
     """Before the answer, or behind something odd: what had no answer comes again."""
-    session, n = world.flying[-1], world.said // 4
+    session, n = world.flying[-1], world.said // 5
     said = (
         [],
-        [(*ODD, wire.deliver(5, b"x"))[n % 8], wire.BEAT],
+        [(*ODD, wire.deliver(5, b"x"))[n % (len(ODD) + 1)], wire.BEAT],
         [wire.BEAT],
         [NO_FRAME[n % len(NO_FRAME)]],
         [UNKNOWN[n % len(UNKNOWN)]],
