@@ -46,7 +46,7 @@ from __future__ import annotations
 
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Generic, TypeVar
 
 from reference_impl.core.expectation import Channel, Expectation, Level, bound, reachable, settle
@@ -58,25 +58,32 @@ S = TypeVar("S")
 FRONTIER_LIMIT = 20_000
 
 
+def _channel(debt: Expectation) -> str:
+    return str(debt.channel)
+
+
 @dataclass(frozen=True, slots=True)
 class Position(Generic[S]):
     """One reading of the past: the state, the debts, and the inputs the target may not have read yet."""
 
     state: S
-    owed: tuple[Expectation, ...] = ()
+    owed: tuple[Expectation, ...] = field(default=(), compare=False)
     unread: tuple[tuple[Channel, Any], ...] = ()
+    by_channel: tuple[Expectation, ...] = field(init=False)  # what makes it this reading: order binds within a channel
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "by_channel", tuple(sorted(self.owed, key=_channel)) if self.owed else ())
 
     def debts(self, now: float) -> tuple[Expectation, ...]:
         """What has to be said, and may be by now."""
         return tuple(e for e in self.owed if e.level is Level.MUST and not e.repeats and e.opens(now))
 
-    def bare(self) -> Position[S]:
-        """Without debts that the target may also pay unasked, and as often as it likes: if paid or not does not show."""
+    def lighter(self) -> Iterator[Position[S]]:
+        """Without one debt that the target may also pay unasked, and as often as it likes: if paid or not does not show."""
         free = {(e.channel, e.template) for e in self.owed if e.repeats and e.level is Level.MAY}
-        if not free:
-            return self
-        kept = (e for e in self.owed if e.repeats or (e.channel, e.template) not in free)
-        return replace(self, owed=tuple(kept))
+        for index, debt in enumerate(self.owed if free else ()):
+            if not debt.repeats and (debt.channel, debt.template) in free:
+                yield replace(self, owed=self.owed[:index] + self.owed[index + 1 :])
 
     def overdue(self, now: float, patience_s: float = 0.0) -> tuple[Expectation, ...]:
         return tuple(e for e in self.debts(now) if e.late(now, patience_s))
@@ -180,7 +187,7 @@ class Oracle(Generic[S]):
         if debts:
             raise Overdue(debts)
         complete = frozenset(p for p in self.frontier if self._caught_up(p) and not p.overdue(self.now, patience_s))
-        self.frontier = frozenset(p for p in complete if (bare := p.bare()) == p or bare not in complete)
+        self.frontier = frozenset(p for p in complete if complete.isdisjoint(p.lighter()))
 
     def undecided(self) -> frozenset[Expectation]:
         """What is owed in some reading only, or may wait by the target's own choice: it shows which that is."""

@@ -24,6 +24,7 @@ from reference_impl.trueseal.frames import (
     NO_FRAMES,
     OPENINGS,
     Ack,
+    BadAnswer,
     BadDeliverAck,
     BadHeartbeat,
     Deliver,
@@ -49,6 +50,13 @@ class Phase(enum.Enum):
     PUSH = "push"
     RECEIVE = "receive"
     GONE = "gone"
+
+
+class Serving(enum.Enum):
+    """Which of a device's sessions get its blobs as they arrive."""
+
+    ALL = "all"
+    NEWEST = "newest"
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +94,9 @@ class Durable:
 class State:
     durable: Durable = Durable()
     sessions: Map[Channel, bytes | None] = Map()  # the device of a Receive Session, None for a Push Session
-    served: Map[bytes, tuple[Channel, ...]] = Map()  # where a device's blobs go as they arrive
+    served: Map[bytes, tuple[Channel, ...]] = Map()  # a device's sessions, the newest last
+    serving: Serving | None = None  # the relay's own choice, made when a device comes a second time, and kept
+    displaced: frozenset[Channel] = frozenset()  # sessions that had to give way to a newer one
 
     def phase(self, channel: Channel) -> Phase:
         if channel not in self.sessions:
@@ -98,7 +108,13 @@ class State:
         served, device = self.served, self.sessions[channel]
         if device is not None:
             served = served.set(device, tuple(other for other in served[device] if other != channel))
-        return replace(self, sessions=self.sessions.delete(channel), served=served)
+        displaced = self.displaced - {channel}
+        return replace(self, sessions=self.sessions.delete(channel), served=served, displaced=displaced)
+
+    def recipients(self, device: bytes) -> tuple[Channel, ...]:
+        """Where a device's blobs go."""
+        sessions = self.served.get(device, ())
+        return sessions[-1:] if self.serving is Serving.NEWEST else sessions
 
 
 # -- effects: what the store must hold before the step's debts are paid ------------------------------------------------
@@ -150,7 +166,8 @@ class RelayMachine(Machine[State]):
         return State()
 
     def crash(self, state: State) -> State:
-        return State(durable=state.durable)
+        """The inboxes are durable; how a relay chooses does not change with its process."""
+        return State(durable=state.durable, serving=state.serving)
 
     def receive(self, state: State, channel: Channel, event: Any) -> RelayStep:
         return self.obey(state.phase(channel), state, channel, self.weighed(event))
@@ -199,35 +216,48 @@ class RelayMachine(Machine[State]):
 
     def receive_opened(self, state: State, channel: Channel, event: ReceiveOpened) -> RelayStep:
         """The device's inbox, all of it (TS-SES-09, TS-DLV-08); who else is connected as this device stays."""
-        served = state.served.set(event.device, (*state.served.get(event.device, ()), channel))
-        return self.serve(state, channel, event, served)
+        older = state.served.get(event.device, ())
+        if older and state.serving is Serving.NEWEST:
+            return self.displace(state, channel, event)
+        return self.serve(replace(state, serving=Serving.ALL) if older else state, channel, event)
 
     def displace(self, state: State, channel: Channel, event: ReceiveOpened) -> RelayStep:
-        """A relay may serve the newest session only; the others get nothing more, and may be ended."""
+        """A relay may serve the newest session only; the others get nothing more while it lasts, and may be ended."""
         older = state.served.get(event.device, ())
-        step = self.serve(state, channel, event, state.served.set(event.device, (channel,)))
-        ending = tuple(Expectation("TS-SES-10", Hangup(), other, Level.MAY) for other in older)
+        if not older or state.serving is Serving.ALL:
+            return self.receive_opened(state, channel, event)
+        chosen = replace(state, serving=Serving.NEWEST, displaced=state.displaced.union(older))
+        step = self.serve(chosen, channel, event)
+        anew = (other for other in older if other not in state.displaced)
+        ending = tuple(Expectation("TS-SES-10", Hangup(), other, Level.MAY, lane="end") for other in anew)
         return replace(step, owes=(*ending, *step.owes), lapses=frozenset(older))
 
-    def serve(
-        self, state: State, channel: Channel, event: ReceiveOpened, served: Map[bytes, tuple[Channel, ...]]
-    ) -> RelayStep:
-        up = replace(state, sessions=state.sessions.set(channel, event.device), served=served)
-        inbox = state.durable.inbox(event.device)
+    def serve(self, state: State, channel: Channel, event: ReceiveOpened) -> RelayStep:
+        sessions, device = state.sessions.set(channel, event.device), event.device
+        served = state.served.set(device, (*state.served.get(device, ()), channel))
+        inbox = state.durable.inbox(device)
         owes = [debt for blob in inbox.envelopes() for debt in self.delivery(inbox, *blob, channel, "TS-DLV-08")]
-        return Step(up, (*self.own_beats(channel), *owes))
+        return Step(replace(state, sessions=sessions, served=served), (*self.own_beats(channel), *owes))
 
     def hang_up(self, state: State, channel: Channel, _: Hangup) -> RelayStep:
         """Nothing is owed to a session that is gone; the inbox stays (TS-DACK-05)."""
-        return Step(state.without(channel), voids=frozenset([channel]))
+        return replace(self.over(state, channel), voids=frozenset([channel]))
+
+    def over(self, state: State, channel: Channel) -> RelayStep:
+        """One that had given way to this session is perhaps served again, with whatever it may have missed."""
+        after, device = state.without(channel), state.sessions[channel] or b""
+        inbox = after.durable.inbox(device)
+        again = (other for other in after.recipients(device) if other in after.displaced)
+        missed = (self.delivery(inbox, *blob, other, "TS-DLV-08")[1] for other in again for blob in inbox.envelopes())
+        return Step(after, tuple(missed))
 
     def both_ended(self, state: State, channel: Channel, _: Hangup) -> RelayStep:
         return Step(state, voids=frozenset([channel]))
 
     def end(self, state: State, channel: Channel, clause: str) -> RelayStep:
         """The relay ends the session; what it owed there it may still say."""
-        ending = Expectation(clause, Hangup(), channel)
-        return Step(state.without(channel), (ending,), lapses=frozenset([channel]))
+        step = self.over(state, channel)
+        return replace(step, owes=(Expectation(clause, Hangup(), channel), *step.owes), lapses=frozenset([channel]))
 
     def unknown_type(self, state: State, channel: Channel, _: UnknownType) -> RelayStep:
         return self.end(state, channel, "TS-TYP-03")
@@ -253,8 +283,9 @@ class RelayMachine(Machine[State]):
         number, inbox = state.durable.next, state.durable.inbox(frame.recipient)
         durable = state.durable.keep(frame.recipient, replace(inbox, new=inbox.new.set(number, frame.envelope)))
         owes = [self.answer(Ack(), channel, "TS-ACK-01")]
-        for other in state.served.get(frame.recipient, ()):  # TS-SES-08, TS-DLV-10
-            owes += self.delivery(inbox, number, None, frame.envelope, other, "TS-SES-08")
+        for other in state.recipients(frame.recipient):  # TS-SES-08, TS-DLV-10
+            debt, again = self.delivery(inbox, number, None, frame.envelope, other, "TS-SES-08")
+            owes += [again] if other in state.displaced else [debt, again]
         stored = Stored(number, frame.recipient, frame.envelope)
         return Step(replace(state, durable=replace(durable, next=number + 1)), tuple(owes), (stored,))
 
@@ -347,6 +378,7 @@ TABLE: dict[tuple[Phase, type], Row] = {
     (PUSH, Deliver): Row(("TS-TYP-04",), M.malformed),
     (PUSH, Ack): Row(("TS-TYP-04",), M.malformed),
     (PUSH, Error): Row(("TS-TYP-04",), M.malformed),
+    (PUSH, BadAnswer): Row(("TS-TYP-04",), M.malformed),
     (PUSH, Hangup): Row(("TS-SES-12",), M.hang_up),
     (RECEIVE, DeliverAck): Row(("TS-TYP-04", "TS-DACK-04", "TS-DACK-06", "TS-DACK-07", "TS-DLV-07"), M.deliver_ack),
     (RECEIVE, BadDeliverAck): Row(("TS-DACK-08",), M.ignore),
@@ -361,6 +393,7 @@ TABLE: dict[tuple[Phase, type], Row] = {
     (RECEIVE, Deliver): Row(("TS-TYP-04",), M.malformed),
     (RECEIVE, Ack): Row(("TS-TYP-04",), M.malformed),
     (RECEIVE, Error): Row(("TS-TYP-04",), M.malformed),
+    (RECEIVE, BadAnswer): Row(("TS-TYP-04",), M.malformed),
     (RECEIVE, Hangup): Row(("TS-DLV-06", "TS-DACK-05"), M.hang_up),
 }
 # What comes behind the end of a session is not read, but that the other side has ended it too; a session opens once.
@@ -380,6 +413,7 @@ FREEDOMS: dict[tuple[Phase, type], tuple[Callable[..., RelayStep], ...]] = {
     (PUSH, Deliver): (M.ignore,),
     (PUSH, Ack): (M.ignore,),
     (PUSH, Error): (M.ignore,),
+    (PUSH, BadAnswer): (M.ignore,),
     (RECEIVE, BadDeliverAck): (M.malformed, M.deliver_ack_by_its_head),
     (RECEIVE, BadHeartbeat): (M.beat, M.ignore),
     (RECEIVE, Malformed): (M.ignore,),
@@ -390,6 +424,7 @@ FREEDOMS: dict[tuple[Phase, type], tuple[Callable[..., RelayStep], ...]] = {
     (RECEIVE, Deliver): (M.ignore,),
     (RECEIVE, Ack): (M.ignore,),
     (RECEIVE, Error): (M.ignore,),
+    (RECEIVE, BadAnswer): (M.ignore,),
 }
 
 RelayMachine.table, RelayMachine.freedoms = TABLE, FREEDOMS

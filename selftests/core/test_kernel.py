@@ -323,6 +323,19 @@ def test_a_debt_does_not_show_where_the_same_may_be_said_unasked() -> None:
         assert len(oracle.frontier) == 1
 
 
+def test_such_a_debt_does_not_show_beside_one_that_is_late() -> None:
+    """A reading that is kept for what may still come is kept once, however many answers come meanwhile."""
+    oracle = owing(may("beat", "c", lane="own", repeats=True))
+    oracle.stimulus("a", Owe((must("1", lane="1"), may("1", lane="1", repeats=True))))
+    oracle.stimulus("b", Owe(voids=frozenset("a")))
+    for _ in range(5):
+        oracle.stimulus("c", Owe((must("beat", "c", lane="answers"),)))
+        oracle.observe("c", Say("beat"))
+        oracle.quiesce(patience_s=5.0)
+        assert len(oracle.frontier) == 2
+    assert accepts(oracle, "1")
+
+
 def test_one_of_several_may_suffice_for_now() -> None:
     """Once one is said the others may wait; each may be said, and none twice."""
     oracle = owing(*(must(text, lane=text, suffices=True) for text in "123"))

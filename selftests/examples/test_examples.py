@@ -14,13 +14,6 @@ from selftests.examples.toolchains import toolchain
 
 CHECK_S = 900
 
-RELAY = ("deliver", "durability", "framing", "heartbeat", "push", "sessions", "size", "tours")
-SELECT = {
-    # Serves the newest session of a device alone and beats by itself: random walks drive the oracle's frontier past its limit.
-    "examples/trueseal-node": ["trueseal/codec", "trueseal/client", *(f"trueseal/relay/{group}" for group in RELAY)],
-}
-"""What of a protocol an example is asked here, where that is not all of it."""
-
 
 @pytest.mark.parametrize("example", examples(quick=True))
 def test_an_example_conforms(example: str, tmp_path: Path) -> None:
@@ -30,7 +23,7 @@ def test_an_example_conforms(example: str, tmp_path: Path) -> None:
     """
     toolchain(example)
     protocol = example.split("/")[1].split("-")[0]
-    results = checked(example, SELECT.get(example, [protocol]), tmp_path / "runs", "--one-each", timeout_s=CHECK_S)
+    results = checked(example, [protocol], tmp_path / "runs", "--one-each", timeout_s=CHECK_S)
     assert [
         (result.case, result.note) for result in results if result.verdict not in FREE and not contested(result)
     ] == []

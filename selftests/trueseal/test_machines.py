@@ -19,6 +19,7 @@ from reference_impl.trueseal.frames import (
     NO_FRAMES,
     OPENINGS,
     Ack,
+    BadAnswer,
     BadDeliverAck,
     BadHeartbeat,
     Beat,
@@ -60,6 +61,8 @@ NOT_FRAMES = [
     ShortPush(31),
     Oversize(9),
     BadHeartbeat(b"x"),
+    BadAnswer(Ack(), b"x"),
+    BadAnswer(Error(), b"x"),
     BadDeliverAck((1).to_bytes(8, "big") + b"x"),
     BadDeliverAck(b""),
     Malformed("short"),
@@ -271,6 +274,78 @@ def test_ids_are_the_targets_own() -> None:
         oracle.observe(4, Deliver(0, b"1"))
 
 
+def twice() -> Oracle[relay.State]:
+    """Both devices have come once more, one after the other."""
+    oracle = Oracle(RelayMachine(LIMIT))
+    for channel, event in [*OPEN, (4, ReceiveOpened(ALICE)), (5, ReceiveOpened(BOB))]:
+        oracle.stimulus(channel, event)
+        oracle.quiesce()
+    return oracle
+
+
+def test_the_newest_session_may_be_served_alone_and_then_the_one_before() -> None:
+    """What it has missed may come when the newest has ended, and also nothing."""
+    oracle = twice()
+    oracle.stimulus(1, Push(ALICE, b"1"))
+    oracle.observe(1, Ack())
+    oracle.observe(4, Deliver(7, b"1"))
+    oracle.quiesce()
+    with pytest.raises(NotAllowed):
+        oracle.observe(2, Deliver(7, b"1"))
+    oracle.stimulus(4, Hangup())
+    oracle.stimulus(1, Push(ALICE, b"2"))
+    oracle.observe(1, Ack())
+    oracle.quiesce()
+    oracle.observe(2, Deliver(8, b"2"))
+    oracle.observe(2, Deliver(7, b"1"))
+    oracle.quiesce()
+
+
+@pytest.mark.parametrize("device", [ALICE, BOB])
+def test_who_has_served_all_sessions_goes_on(device: bytes) -> None:
+    """A relay chooses once, for every device, and its process may be another one (TS-SES-08)."""
+    oracle = twice()
+    oracle.stimulus(1, Push(ALICE, b"1"))
+    for channel, frame in [(1, Ack()), (4, Deliver(1, b"1")), (2, Deliver(1, b"1"))]:
+        oracle.observe(channel, frame)
+    oracle.quiesce()
+    oracle.crash()
+    for channel in (6, 7):
+        oracle.stimulus(channel, ReceiveOpened(device))
+        if device == ALICE:
+            oracle.observe(channel, Deliver(1, b"1"))
+        oracle.quiesce()
+    oracle.stimulus(8, PushOpened())
+    oracle.stimulus(8, Push(device, b"2"))
+    oracle.observe(8, Ack())
+    oracle.observe(7, Deliver(2, b"2"))
+    with pytest.raises(Overdue):
+        oracle.quiesce(patience_s=5.0)
+
+
+def test_how_sessions_are_served_is_two_readings_however_many_there_are() -> None:
+    """With Heartbeats of the relay's own among them, while it may still be late with a delivery."""
+    oracle = twice()
+    for id in range(1, 6):
+        oracle.stimulus(1, Push(ALICE, b"%d" % id))
+        oracle.observe(1, Ack())
+        oracle.observe(4, Deliver(id, b"%d" % id))
+        for channel in (2, 3, 4, 5):
+            oracle.stimulus(channel, Heartbeat())
+            oracle.observe(channel, Heartbeat())
+            oracle.quiesce(patience_s=5.0)
+        assert len(oracle.frontier) == 2
+
+
+def test_a_session_that_gave_way_may_be_ended_at_any_time() -> None:
+    """Also by a relay that has just answered it."""
+    oracle = twice()
+    oracle.stimulus(2, Heartbeat())
+    oracle.observe(2, Heartbeat())
+    oracle.quiesce()
+    oracle.observe(2, Hangup())
+
+
 # -- the client --------------------------------------------------------------------------------------------------------
 
 FIRST, SECOND = PushSession(1), PushSession(2)
@@ -283,6 +358,24 @@ client_events = st.one_of(
     ),
     st.tuples(st.just(NETWORK), st.just(Hangup())),
 )
+
+
+@pytest.mark.parametrize("answer", [Ack(), Error()])
+@pytest.mark.parametrize("said", [[], [(FIRST, Hangup())], [(HOST, Pushed(1))]], ids=["nothing", "the end", "done"])
+def test_an_answer_with_a_body_may_be_one(answer: Ack | Error, said: Script) -> None:
+    """Passed over, the end of the session, or what its tag says: the text does not tell."""
+    oracle = Oracle(ClientMachine())
+    for channel, event in [*UP, (HOST, Submit(ALICE, b"1"))]:
+        oracle.stimulus(channel, event)
+    for channel, frame in [(NETWORK, Dial()), (HOST, Queued(1)), (PUSHES, InSession(FIRST, Push(ALICE, b"1")))]:
+        oracle.observe(channel, frame)
+    oracle.stimulus(FIRST, BadAnswer(answer, b"x"))
+    for channel, frame in said:
+        told_of = Rejected(1) if channel == HOST and isinstance(answer, Error) else frame
+        oracle.observe(channel, told_of)
+    if (FIRST, Hangup()) in said:
+        oracle.observe(PUSHES, InSession(SECOND, Push(ALICE, b"1")))
+    oracle.quiesce()
 
 
 def possible(channel: Any, event: Any) -> bool:

@@ -17,6 +17,7 @@ from reference_impl.trueseal.client import State as ClientState
 from reference_impl.trueseal.client_io import Client, Config
 from reference_impl.trueseal.codec import Codec
 from reference_impl.trueseal.frames import (
+    BadAnswer,
     BadHeartbeat,
     Deliver,
     Frame,
@@ -73,8 +74,8 @@ class Shuffled(RelayMachine):
     def own_id(self, number: int) -> int:
         return int.from_bytes(hashlib.blake2b(str(number).encode(), digest_size=8).digest(), "big")
 
-    def serve(self, state: State, channel: Channel, event: ReceiveOpened, served: Any) -> RelayStep:
-        step = super().serve(state, channel, event, served)
+    def serve(self, state: State, channel: Channel, event: ReceiveOpened) -> RelayStep:
+        step = super().serve(state, channel, event)
         pairs = [step.owes[at : at + 2] for at in range(1, len(step.owes), 2)]
         return replace(step, owes=tuple(debt for pair in reversed(pairs) for debt in pair))
 
@@ -119,9 +120,15 @@ class OneByOne(ClientMachine):
 
 
 class OneAtATime(ClientMachine):
-    """Holds a push back until the one before it was answered; of those that wait the newest goes first."""
+    """Holds a push back until the one before it was answered; of those that wait the newest goes first.
+
+    An answer is one whatever its body.
+    """
 
     most = 1
+
+    def receive(self, state: ClientState, channel: Channel, event: Any) -> ClientStep:
+        return super().receive(state, channel, event.answer if isinstance(event, BadAnswer) else event)
 
     def pushes(self, state: ClientState, blobs: Iterable[int]) -> tuple[Expectation, ...]:
         free = self.most - len(state.under_way)

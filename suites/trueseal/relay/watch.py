@@ -67,6 +67,7 @@ class RelayWatch(Watch[Any]):
         match frame:
             case Hangup():
                 self._forget(channel)
+                self.oracle.forget(channel)  # it reads and says nothing there any more
             case Deliver(blob_id, _) if channel in self.devices:
                 self.ids.setdefault(self.devices[channel].public, []).append(blob_id)
 

@@ -157,9 +157,9 @@ class SixteenBeats(Counts):
 class UnackedFirst(RelayMachine):
     """Gives a device that comes back what it has not acked, and what is new another time."""
 
-    def serve(self, state: State, channel: Channel, event: ReceiveOpened, served: Any) -> RelayStep:
+    def serve(self, state: State, channel: Channel, event: ReceiveOpened) -> RelayStep:
         inbox = state.durable.inbox(event.device)
-        step = super().serve(state, channel, event, served)
+        step = super().serve(state, channel, event)
         new = {f"blob {number}" for number in inbox.new} if inbox.delivered else set()
         return replace(step, owes=tuple(debt for debt in step.owes if debt.lane not in new))
 

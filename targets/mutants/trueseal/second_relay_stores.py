@@ -155,8 +155,8 @@ class AGoodbyeUndoesItsAcks(Relay):
 class ALowerLimitHoldsBack(RelayMachine):
     """Does not deliver what was stored under a higher limit than it has now."""
 
-    def serve(self, state: State, channel: Channel, event: ReceiveOpened, served: Any) -> RelayStep:
-        step = super().serve(state, channel, event, served)
+    def serve(self, state: State, channel: Channel, event: ReceiveOpened) -> RelayStep:
+        step = super().serve(state, channel, event)
         kept = (debt for debt in step.owes if len(getattr(debt.template, "envelope", b"")) <= self.limit)
         return replace(step, owes=tuple(kept))
 
