@@ -17,6 +17,7 @@ VARIANTS = "python:selftests.trueseal.variants"
     ("variant", "select"),
     [
         ("Patient", ["trueseal/relay"]),
+        ("Newest", ["trueseal/relay"]),
         ("Bare", ["trueseal"]),
         ("Quiet", ["trueseal/client"]),
         ("Wordy", ["trueseal/client"]),

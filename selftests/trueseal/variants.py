@@ -11,7 +11,7 @@ from typing import Any
 
 from harness.shim import Emit
 from harness.shim.roles import RoleShim
-from reference_impl.core import Channel, Expectation, Player
+from reference_impl.core import Channel, Expectation, Level, Player
 from reference_impl.trueseal.client import ClientMachine, ClientStep, any_session
 from reference_impl.trueseal.client import State as ClientState
 from reference_impl.trueseal.client_io import Client, Config
@@ -23,10 +23,11 @@ from reference_impl.trueseal.frames import (
     Frame,
     Hangup,
     Heartbeat,
+    Push,
     PushSession,
     ReceiveOpened,
 )
-from reference_impl.trueseal.relay import Inbox, RelayMachine, RelayStep, State
+from reference_impl.trueseal.relay import Inbox, RelayMachine, RelayStep, Serving, State
 from reference_impl.trueseal.relay_io import Line, Relay
 from targets.reference.trueseal import ClientRole, CodecRole, RelayRole
 
@@ -80,11 +81,35 @@ class Shuffled(RelayMachine):
         return replace(step, owes=tuple(debt for pair in reversed(pairs) for debt in pair))
 
 
+class NewestFirst(RelayMachine):
+    """Serves the newest session of a device alone; when it ends, the one before it gets all that is in the inbox."""
+
+    def receive_opened(self, state: State, channel: Channel, event: ReceiveOpened) -> RelayStep:
+        return super().receive_opened(replace(state, serving=Serving.NEWEST), channel, event)
+
+    def over(self, state: State, channel: Channel) -> RelayStep:
+        step = super().over(state, channel)
+        return replace(step, owes=tuple(replace(debt, level=Level.MUST, repeats=False) for debt in step.owes))
+
+    def push(self, state: State, channel: Channel, frame: Push) -> RelayStep:
+        step = super().push(replace(state, displaced=frozenset()), channel, frame)
+        return replace(step, state=replace(step.state, displaced=state.displaced))
+
+
 class SlowRelay(Relay):
     """Says everything a little later than it could."""
 
     def put(self, line: Line, frame: Frame | Hangup) -> None:
         asyncio.get_running_loop().call_later(0.005, super().put, line, frame)
+
+
+class BeatingRelay(Relay):
+    """Says a Heartbeat of its own before each answer and each delivery."""
+
+    def put(self, line: Line, frame: Frame | Hangup) -> None:
+        if not isinstance(frame, Hangup | Heartbeat):
+            super().put(line, Heartbeat())
+        super().put(line, frame)
 
 
 class EagerRelay(Relay):
@@ -219,6 +244,7 @@ def relay_of(name: str, **parts: type) -> type[RoleShim]:
 
 Free = relay_of("free", machine=OtherChoices)
 Patient = relay_of("patient", machine=FirstAlternatives, relay=SlowRelay)
+Newest = relay_of("newest", machine=NewestFirst, relay=BeatingRelay)
 Eager = relay_of("eager", machine=Shuffled, relay=EagerRelay)
 
 
