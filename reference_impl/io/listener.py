@@ -77,4 +77,9 @@ class Listener(Generic[C]):
             carrier.cut()
             task.cancel()
         if self._server:
-            self._server.close()  # behind the cuts: the WebSocket library says goodbye to what is still open
+            # Behind the cuts: the WebSocket library says goodbye to what is still open. And a turn later: a connection that was
+            # taken and has no transport yet would stay open with nobody behind it (asyncio before 3.12).
+            loop = asyncio.get_running_loop()
+            for held in self._server.sockets:
+                loop.remove_reader(held.fileno())
+            loop.call_soon(self._server.close)

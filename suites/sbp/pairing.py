@@ -188,16 +188,12 @@ async def _tried(bench: Bench, label: str, other: Session) -> frozenset[str]:
 async def talked(stage: Stage, talk: Talk, number: int, count: int, sizes: Sequence[int] = ()) -> bool:
     """Messages both ways, so many or of these sizes; was it whole? A session that goes down under it is not."""
     whole = True
+    sides = ((talk.end, talk.here, "up"), (stage.bench.hosts["acceptor"], talk.there, "down"))
     try:
-        for n in range(len(sizes) or count):
-            for end, name, way in ((talk.end, talk.here, "up"), (stage.bench.hosts["acceptor"], talk.there, "down")):
-                subject = (
-                    f"app/{stage.name}/{way}/{(5 * n) % 7}\u00e9e\u0301É "  # composed, decomposed, a blank at its end
-                )
-                subject += "s" * (LONGEST_SUBJECT - len(subject.encode())) if n == LONG else ""
-                fill = bytes([n]) * (sizes[n] - AROUND - len(subject.encode())) if sizes else payload(n)
-                for _ in range(2 if n == TWICE else 1):  # the same again is another Message
-                    await sent(end, name, subject, fill.hex(), 5 if sizes else STAMPS[n % len(STAMPS)])
+        speaking = (said_by(stage, *side, len(sizes) or count, sizes) for side in sides)
+        for error in await asyncio.gather(*speaking, return_exceptions=True):
+            if error:
+                raise error
         await stage.until(lambda: complete(stage, talk) or gone(stage.history, number))
     except TargetRefused:
         if stage.profile in WHOLE:
@@ -206,6 +202,16 @@ async def talked(stage: Stage, talk: Talk, number: int, count: int, sizes: Seque
     whole = whole and not gone(stage.history, number)
     note(stage, talk, whole)
     return whole
+
+
+async def said_by(stage: Stage, end: End, name: Any, way: str, count: int, sizes: Sequence[int]) -> None:
+    """What one host says, one message behind the other; the other host speaks meanwhile."""
+    for n in range(count):
+        subject = f"app/{stage.name}/{way}/{(5 * n) % 7}\u00e9e\u0301É "  # composed, decomposed, a blank at its end
+        subject += "s" * (LONGEST_SUBJECT - len(subject.encode())) if n == LONG else ""
+        fill = bytes([n]) * (sizes[n] - AROUND - len(subject.encode())) if sizes else payload(n)
+        for _ in range(2 if n == TWICE else 1):  # the same again is another Message
+            await sent(end, name, subject, fill.hex(), 5 if sizes else STAMPS[n % len(STAMPS)])
 
 
 async def sent(end: End, name: Any, subject: str, data: str, ts: int | None) -> None:

@@ -7,6 +7,7 @@ once. An unanswered push is pushed again, an Acked one is never lost, and what w
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import secrets
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -35,6 +36,9 @@ BURST, BURST_SIZE, LIVES = 40, 5_000, 4
 """More than a client has read of by the time that its host is told of the first, and how often that is tried."""
 
 STAYS_S = (0.0, 0.02, 0.1, 0.3)
+VAIN = 4
+"""How often a pusher tries in vain while there is no relay."""
+
 STRICT = 2_000
 """What an operator may set as the limit, in bytes."""
 
@@ -51,10 +55,10 @@ async def open_relay(bench: Bench) -> None:
 
 
 async def client(
-    stage: Stage, seat: str, who: str = "", like: Mapping[str, Any] | None = None, relay: End | None = None
+    stage: Stage, seat: str, who: str = "", like: Mapping[str, Any] | None = None, beside: bool = False
 ) -> End:
     """A client with a key and a folder of its own, or with those of another; of the bench's relay, or of one beside it."""
-    ports = {f"{port}_port": endpoint(await address(stage, seat, port, relay))[1] for port in ("push", "receive")}
+    ports = {f"{port}_port": endpoint(await address(stage, seat, port, beside))[1] for port in ("push", "receive")}
     mine = like or {"private_key": wire.blob(32).hex(), "state_dir": stage.folder(seat)}
     config = {**ports, "relay_key": stage.kept["relay_key"]}
     config |= {key: mine[key] for key in ("private_key", "state_dir")}
@@ -63,9 +67,9 @@ async def client(
     return await stage.end(seat, config, who=who)
 
 
-async def address(stage: Stage, seat: str, port: str, relay: End | None) -> str:
-    if relay and relay.instance:
-        return relay.instance.addresses[port]
+async def address(stage: Stage, seat: str, port: str, beside: bool) -> str:
+    if beside:
+        return f"127.0.0.1:{(await stage.bench.line(f'beside-{port}')).port}"
     return await stage.bench.way(f"{seat}-{port}", "relay", port)
 
 
@@ -228,6 +232,16 @@ async def elsewhere(stage: Stage) -> None:
     await arrived(stage, *(device.who for device in devices))
 
 
+async def to_itself(stage: Stage) -> None:
+    """A device alone at its relay, which writes to itself."""
+    device = await client(stage, "pusher")
+    await is_up(stage, device)
+    await push(stage, device, key_of(device), 3)
+    await arrived(stage, "pusher")
+    await push(stage, device, key_of(device), 2, first=3)
+    await arrived(stage, "pusher")
+
+
 async def redelivery(stage: Stage) -> None:
     """The same client in a second life: it knows what it had, and gets what came meanwhile."""
     receiver = await client(stage, "receiver")
@@ -327,6 +341,9 @@ async def interrupted(stage: Stage) -> None:
         await push(stage, pusher, public_key(absent), 1, BURST_SIZE)
         life = await client(stage, "receiver", f"life {n}", like=like)
         await stage.until(lambda who=life.who: bool(received(stage.history, who)))  # type: ignore[misc]
+        if "heartbeat" in life.capabilities:  # which acks nothing
+            with contextlib.suppress(TargetRefused):
+                await life.do("heartbeat")
         await life.stop()
     last = await client(stage, "receiver", "last life", like=like)
     await last.do("received")  # what the lives before it kept
@@ -371,36 +388,82 @@ def comes_to_the_new(history: History, profile: str) -> Iterator[Breach]:
     yield from strange("TS-DLV-05", pushed(history), received(history, "receiver", "receiver again"))
 
 
-# -- a relay that takes less than another --------------------------------------------------------------------------------
+# -- a relay beside the bench's, behind lines that stay where they are ---------------------------------------------------
 
 
-async def strict_relay(stage: Stage, folder: str, limit: int) -> End:
-    """One more relay of that make, with a limit of its own."""
+async def relay_beside(stage: Stage, folder: str, limit: int = wire.LIMIT) -> End:
+    """One more relay of that make, with a limit of its own. Whoever dialled the one before it finds this one."""
     config = {"private_key": RELAY_KEY.hex(), "public_key": public_key(RELAY_KEY).hex(), "state_dir": folder}
-    return await stage.end("relay", {**config, "limit": limit}, who=f"relay up to {limit}")
+    number = sum(who.startswith("relay beside") for who in stage.history.seats) + 1
+    relay = await stage.end("relay", {**config, "limit": limit}, who=f"relay beside {number}")
+    assert relay.instance, "it has started"
+    for port, at in relay.instance.addresses.items():
+        (await stage.bench.line(f"beside-{port}")).upstream = endpoint(at)
+    return relay
+
+
+def tries(history: History) -> int:
+    """How often a pusher has found nobody."""
+    return sum(moment.who == "beside-push" for _, moment in history.faults("nobody there"))
+
+
+async def tried_in_vain(stage: Stage, pusher: End) -> None:
+    """Until it has tried a few times more; one whose waits cannot be set, once."""
+    able, before = "retry_ms" in pusher.capabilities, tries(stage.history)
+    await stage.until(lambda: tries(stage.history) >= before + (VAIN if able else 1), 0.0 if able else SLOWEST_REDIAL_S)
+
+
+async def later(stage: Stage) -> None:
+    """A relay that is away for longer than its pusher lives: what a host has handed over waits for it, over several lives."""
+    folder, devices = stage.folder("relay"), {"receiver": wire.blob(32), "bystander": wire.blob(32)}
+    relay = await relay_beside(stage, folder)
+    await relay.stop()
+    like: Mapping[str, Any] | None = None
+    for n, who in enumerate(PUSHERS):
+        pusher = await client(stage, "pusher", who, like, beside=True)
+        like = pusher.config
+        for device in devices.values():
+            await push(stage, pusher, public_key(device), 2, first=4 * n + 1)
+        await tried_in_vain(stage, pusher)
+        if who != PUSHERS[-1]:
+            await pusher.stop()
+    await relay_beside(stage, folder)
+    for who, key in devices.items():
+        like = {"private_key": key.hex(), "state_dir": stage.folder("receiver")}
+        await client(stage, "receiver", who, like, beside=True)
+    owed = {one for who in PUSHERS for one in pushed(stage.history, who)}
+    slow = any("retry_ms" not in end.capabilities for end in stage.ends if end.party.label != "relay")
+    await stage.until(lambda: owed <= set(received(stage.history, *devices)), SLOWEST_REDIAL_S if slow else 0.0)
+
+
+def handed_over_is_pushed(history: History, profile: str) -> Iterator[Breach]:
+    """All of it, by whichever life, to its device; a push whose answer was lost with a life may come twice on the wire only."""
+    for who in ("receiver", "bystander"):
+        mine = [one for by in PUSHERS for one in pushed_to(history, who, by)]
+        yield from lost("TS-ACK-07", mine, received(history, who))
+        yield from strange("TS-PUSH-09", mine, received(history, who))
 
 
 async def rejected(stage: Stage) -> None:
     """What the operator's limit forbids is rejected, and never tried again: not even when a later relay would take it."""
     folder, absent = stage.folder("relay"), wire.blob(32)
-    relay = await strict_relay(stage, folder, STRICT)
-    pusher = await client(stage, "pusher", relay=relay)
+    relay = await relay_beside(stage, folder, STRICT)
+    pusher = await client(stage, "pusher", beside=True)
     sizes = (STRICT, STRICT + 1, 700, 2 * STRICT, STRICT + 1, STRICT - 1)
     for size in sizes:
         await push(stage, pusher, public_key(absent), 1, size)
     tells = await stage.history.until(lambda: len(outcomes(stage.history)) >= len(sizes), stage.patience_s / 2)
-    await pusher.stop()
-    again = await client(stage, "pusher", "pusher again", like=pusher.config, relay=relay)
-    await push(stage, again, public_key(absent), 1, 600)
-    if tells:
-        await stage.until(lambda: bool(stage.history.told("pusher again", "pushed")))
-    await again.stop()
     await relay.stop()
-    larger = await strict_relay(stage, folder, 4 * STRICT)
-    last = await client(stage, "pusher", "pusher at last", like=pusher.config, relay=larger)
-    receiver = {"private_key": absent.hex(), "state_dir": stage.folder("receiver")}
-    await client(stage, "receiver", like=receiver, relay=larger)
-    await push(stage, last, public_key(absent), 2, 3 * STRICT)
+    await relay_beside(stage, folder, 4 * STRICT)
+    stage.history.add("relay", "note", "takes more", {"was_told": tells})
+    await push(stage, pusher, public_key(absent), 1, 600)
+    if tells:
+        await stage.until(lambda: len(outcomes(stage.history)) > len(sizes))
+    await pusher.stop()
+    again = await client(stage, "pusher", "pusher again", like=pusher.config, beside=True)
+    like = {"private_key": absent.hex(), "state_dir": stage.folder("receiver")}
+    await client(stage, "receiver", like=like, beside=True)
+    await push(stage, again, public_key(absent), 2, 3 * STRICT)
     owed = set(within(stage.history))
     await stage.until(lambda: owed <= set(received(stage.history, "receiver")))
 
@@ -408,10 +471,17 @@ async def rejected(stage: Stage) -> None:
 PUSHERS = ("pusher", "pusher again", "pusher at last")
 
 
+def takes_more(history: History) -> tuple[int, bool]:
+    """Since when the relay takes more, and whether the pusher was told by then what became of all that it had pushed."""
+    place = next(place for place, m in enumerate(history.moments) if m.kind == "note" and m.what == "takes more")
+    return place, bool(history.moments[place].data["was_told"])
+
+
 def within(history: History) -> list[str]:
-    """What a relay of its time had to take."""
-    limits = {"pusher at last": 4 * STRICT}
-    return [one for who in PUSHERS for one in pushed(history, who) if len(one) // 2 <= limits.get(who, STRICT)]
+    """What the relay of its time had to take."""
+    since, _ = takes_more(history)
+    pushes = [(place, q.data["envelope"]) for who in PUSHERS for place, q, _, _ in history.answers(who, "push")]
+    return [one for place, one in pushes if len(one) // 2 <= STRICT or place > since]
 
 
 def outcomes(history: History) -> list[tuple[str, str]]:
@@ -420,22 +490,42 @@ def outcomes(history: History) -> list[tuple[str, str]]:
 
 
 def rejected_for_good(history: History, profile: str) -> Iterator[Breach]:
-    allowed, heard = within(history), received(history, "receiver")
+    allowed, heard, (since, was_told) = within(history), received(history, "receiver"), takes_more(history)
     yield from lost("TS-ACK-01", allowed, heard)
-    everything = [one for who in PUSHERS for one in pushed(history, who)]
-    yield from strange("TS-DLV-05", everything, heard)
-    if back := [one for one in heard if one not in allowed]:
-        yield Breach(
-            "TS-ERR-04", "nothing that was rejected is stored or tried again", f"{len(back[0]) // 2} bytes arrived"
-        )
+    yield from strange("TS-DLV-05", [one for who in PUSHERS for one in pushed(history, who)], heard)
     yield from repeated("TS-DLV-09", heard)
     told = outcomes(history)
     yield from repeated("TS-ERR-04", [id for _, id in told])
-    for _, question, _, answer in history.answers("pusher", "push"):
+    if was_told and (back := [one for one in heard if one not in allowed]):
+        yield Breach(
+            "TS-ERR-04", "nothing that was rejected is stored or tried again", f"{len(back[0]) // 2} bytes came"
+        )
+    for place, question, _, answer in history.answers("pusher", "push"):
         size, id = len(question.data["envelope"]) // 2, str(answer.data.get("id"))
-        wrong = "rejected" if size <= STRICT else "pushed"
-        if (wrong, id) in told:
+        wrong = "rejected" if size <= STRICT or place > since else "pushed"
+        if was_told and (wrong, id) in told:
             yield Breach("TS-ACK-06", f"{size} bytes against a limit of {STRICT}", f"the pusher was told: {wrong}")
+
+
+async def equal(stage: Stage) -> None:
+    """The same bytes several times to a device that is away: each is a blob of its own, though its host may be told of one."""
+    absent = wire.blob(32)
+    pusher = await client(stage, "pusher")
+    alike = wire.envelope()
+    for own in (alike, alike, wire.envelope(), alike):
+        await push(stage, pusher, public_key(absent), 1, own=own)
+    await stage.history.until(lambda: len(stage.history.told("pusher", "pushed")) >= 4, 2.0)
+    like = {"private_key": absent.hex(), "state_dir": stage.folder("receiver")}
+    await client(stage, "receiver", like=like)
+    await arrived(stage, "receiver")
+
+
+def each_or_once(history: History, profile: str) -> Iterator[Breach]:
+    """By which of them a client knows a repeat, id or envelope, is its own choice."""
+    sent, heard = pushed(history), received(history, "receiver")
+    yield from lost("TS-ACK-01", set(sent), heard)
+    yield from strange("TS-DLV-05", sent, heard)
+    yield from repeated("TS-DLV-09", heard, sent)
 
 
 EVERYWHERE = {seat: ("large_frames",) for seat in ("relay", "pusher", "receiver")}
@@ -453,6 +543,7 @@ SCENARIOS = (
         "offline", offline, (arrives_once, told_truly), ("TS-ACK-03", "TS-ACK-04"), {"size": "small"}, profiles=STABLE
     ),
     Scenario("offline", many, (arrives_once, told_truly), ("TS-SES-09",), {"size": "many"}, profiles=(NONE,)),
+    Scenario("to-itself", to_itself, (nobody_else,), ("TS-SES-08", "TS-SES-12"), profiles=("slow",)),
     Scenario("nobody-else", elsewhere, (nobody_else,), ("TS-PUSH-02",), profiles=("slow",)),
     Scenario(
         "redelivery",
@@ -480,6 +571,15 @@ SCENARIOS = (
         needs={"relay": ("limit", "restart"), "pusher": ("restart",)},
         profiles=(NONE,),
     ),
+    Scenario(
+        "later",
+        later,
+        (handed_over_is_pushed,),
+        ("TS-ACK-07", "TS-PUSH-09"),
+        needs={"relay": ("restart",), "pusher": ("restart",)},
+        profiles=(NONE,),
+    ),
+    Scenario("equal", equal, (each_or_once, told_truly), ("TS-SES-12", "TS-ACK-01"), profiles=("slow",)),
 )
 LINES = tuple(f"{seat}-{port}" for seat in ("pusher", "receiver") for port in ("push", "receive"))
 
