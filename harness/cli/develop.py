@@ -7,6 +7,8 @@ from typing import Annotated, NoReturn
 
 import typer
 
+from harness.files import write_whole
+
 
 def add_to(app: typer.Typer) -> None:
     app.command()(mutants)
@@ -52,13 +54,13 @@ def mutants(
         if not only:
             typer.echo(f"see {record(score, protocol, runs, seed)}")
         if json:
-            json.write_bytes(score.summary())
+            write_whole(json, score.summary())
         return 1 if score.survivors else 0
     group = MACHINE if machines else "tours" if tours else ""
     kills = find_kills(protocol, runs, group=group, only=only or (), workers=workers, seed=seed)
     print_kills(kills)
     if json:
-        json.write_bytes(kills.summary())
+        write_whole(json, kills.summary())
     if tours:
         caught, of = kills.caught(MACHINE)
         return 0 if caught >= TOURS_ALONE * of else 1
@@ -86,7 +88,7 @@ def ledger(
     counts = Counter(entry.state for entry in entries)
     typer.echo(f"{len(entries)} requirements: " + ", ".join(f"{n} {state}" for state, n in counts.items()))
     if json:
-        json.write_bytes(msgspec.json.format(msgspec.json.encode(entries), indent=2))
+        write_whole(json, msgspec.json.format(msgspec.json.encode(entries), indent=2))
 
 
 def serve(context: typer.Context, protocol: Annotated[str, typer.Argument(help="e.g. peerbus")]) -> None:

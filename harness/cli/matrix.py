@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from harness.files import write_whole
+
 
 def add_to(app: typer.Typer) -> None:
     app.command()(matrix)
@@ -61,7 +63,7 @@ def prove_all(protocols: list[str], workers: int, seed: int, most: int, json: Pa
         print_proof(proof)
         said.append(proof.summary())
     if json:
-        json.write_bytes(b"[" + b",".join(said) + b"]\n")
+        write_whole(json, b"[" + b",".join(said) + b"]\n")
     return 0
 
 

@@ -58,7 +58,7 @@ class MatrixStream(StreamWriter):
     def __call__(self, event: Event) -> None:
         if isinstance(event, Header):
             self.planned = event.planned
-        if isinstance(event, Footer) and sum(event.counts.values()) < self.planned:
+        if isinstance(event, Footer) and not event.interrupted and sum(event.counts.values()) < self.planned:
             self.close()
         else:
             super().__call__(event)
@@ -75,12 +75,13 @@ def run_matrix(plan: MatrixPlan, runs: Path, subscribers: Sequence[Subscriber]) 
     recorder = Recorder("matrix", infos, protocols, plan.seed, runs)
     specs = {one.info.name: one.spec for one in implementations}
     recorder.subscribe(MatrixStream(recorder.folder), Capsules(recorder.folder, specs=specs), *subscribers)
-    recorder.start(sum(1 for block in todo for _ in block.cells()))
     todo = longest_first(todo, {one.spec: one.info.reach for one in implementations})
     ledger = Ledger(plan.budget_s, plan.target_s)
-    for results in side_by_side(todo, plan.workers or os.cpu_count() or 1, ledger):
-        for result in results:
-            recorder.result(result)
+    with recorder.interruptible():
+        recorder.start(sum(1 for block in todo for _ in block.cells()))
+        for results in side_by_side(todo, plan.workers or os.cpu_count() or 1, ledger):
+            for result in results:
+                recorder.result(result)
     code = recorder.finish()
     return Finished(recorder.run_id, recorder.folder, code, recorder.results, missing, ledger.left_out)
 

@@ -129,7 +129,8 @@ def find_kills(
     kills = Kills(known, recorder.folder, Checks.of(found), group, bool(only), gaps_of(protocol))
     for plan in plans(Plan(mutants=protocol, select=select, workers=workers, seed=seed, patience=PATIENCE_S), kills):
         try:
-            run(plan, recorder)
+            with recorder.interruptible():
+                run(plan, recorder)
         except NothingSelected:
             if not recorder.results:
                 raise  # later it only means that there is nothing more to try

@@ -46,12 +46,10 @@ def check_target(plan: Plan, runs: Path, subscribers: Sequence[Subscriber]) -> C
     recorder.subscribe(StreamWriter(recorder.folder), Capsules(recorder.folder, plan.target, **asked))
     recorder.subscribe(*subscribers)
     try:
-        run(plan, recorder)
+        with recorder.interruptible():
+            run(plan, recorder)
     except NothingSelected:
         raise NothingSelected(plan.select, hello.roles) from None
-    except KeyboardInterrupt:
-        recorder.interrupted()
-        raise
     stale = [pattern for pattern in recorder.stale(target) if selected(plan.select, pattern)]
     code = recorder.finish(stale, recorder.unseen(target))
     return Checked(recorder.run_id, recorder.folder, code, recorder.results)

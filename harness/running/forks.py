@@ -22,6 +22,7 @@ from typing import Any
 import pytest
 
 from harness.errors import HarnessError
+from harness.interrupts import heard
 from harness.running.plugin import Judge
 
 AHEAD = 2
@@ -130,6 +131,7 @@ class Forks:
             self._start(session, worker.name).give(waiting)
 
     def _end(self) -> None:
+        heard()  # if that is why
         for worker in self._workers.values():
             worker.process.terminate()
         for worker in self._workers.values():

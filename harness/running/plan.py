@@ -13,6 +13,7 @@ import pytest
 from harness.catalogue.cases import CaseInfo
 from harness.catalogue.protocols import chosen
 from harness.errors import HarnessError, NothingSelected
+from harness.interrupts import heard
 from harness.places import ROOT, SUITES
 from harness.running.forks import Forks, possible
 from harness.running.plugin import CASE, Judge
@@ -76,6 +77,7 @@ class Conductor:
         self._forks = Forks(processes, self._start) if processes > 1 else None
 
     def pytest_keyboard_interrupt(self, excinfo: pytest.ExceptionInfo[BaseException]) -> None:
+        heard()
         if isinstance(excinfo.value, KeyboardInterrupt):
             self.interrupt = excinfo.value
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import msgspec
@@ -45,12 +46,13 @@ class Recorder:
             **environment(),  # type: ignore[arg-type]
         )
         self._subscribers: list[Subscriber] = []
-        self._began = time.perf_counter()
+        self._began, self._begun = time.perf_counter(), False
 
     def subscribe(self, *subscribers: Subscriber) -> None:
         self._subscribers += subscribers
 
     def start(self, planned: int) -> None:
+        self._begun = True
         self._publish(msgspec.structs.replace(self._header, planned=planned))
 
     def result(self, result: CaseResult) -> None:
@@ -96,8 +98,17 @@ class Recorder:
         )
         return code
 
-    def interrupted(self) -> None:
-        """Somebody ends the run: what was judged is kept, and the footer says that it is not all."""
+    @contextmanager
+    def interruptible(self) -> Iterator[None]:
+        """Somebody may end the run: what was judged is kept, and the footer says that it is not all."""
+        try:
+            yield
+        except KeyboardInterrupt:
+            if self._begun:
+                self._interrupted()
+            raise
+
+    def _interrupted(self) -> None:
         counts = {verdict.value: self.counts[verdict] for verdict in Verdict}
         took_s = round(time.perf_counter() - self._began, 3)
         self._publish(Footer(self.run_id, now(), took_s, counts, INTERRUPTED, interrupted=True))
@@ -107,5 +118,8 @@ class Recorder:
             try:
                 subscriber(event)
             except OSError as error:  # the disk's fault, and nobody's verdict
-                self.trouble = Unavailable(f"the run cannot be kept in {self.folder}: {error.strerror or error}")
+                report = getattr(subscriber, "path", None)  # a disk of its own may be the full one
+                ours = report is None or report.is_relative_to(self.folder)
+                what = f"the run cannot be kept in {self.folder}" if ours else f"{report} cannot be written"
+                self.trouble = Unavailable(f"{what}: {error.strerror or error}")
                 raise self.trouble from None

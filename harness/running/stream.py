@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import errno
 import os
 import platform
 import subprocess
@@ -63,6 +64,8 @@ class StreamWriter:
             raise Unavailable(f"runs cannot be kept in {folder.parent}: {error.strerror}") from None
 
     def __call__(self, event: Event) -> None:
+        if os.fstat(self._file.fileno()).st_nlink == 0:  # somebody has removed it: it could be written to all the same
+            raise FileNotFoundError(errno.ENOENT, "it has vanished")
         self._file.write(encode(event) + b"\n")
         self._file.flush()
         if isinstance(event, Footer):

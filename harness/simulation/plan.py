@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 
 from harness.errors import UsageError
+from harness.files import write_whole
 
 
 class Event(msgspec.Struct, frozen=True):
@@ -113,7 +114,7 @@ class Kept(msgspec.Struct, frozen=True):
 
 def keep(plan: Plan, broke: str, path: Path) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(msgspec.json.format(msgspec.json.encode(Kept(plan, broke))) + b"\n")
+    write_whole(path, msgspec.json.format(msgspec.json.encode(Kept(plan, broke))) + b"\n")
 
 
 def kept(path: Path) -> Kept:

@@ -14,6 +14,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from harness.files import write_whole
 from harness.places import COMMAND
 from harness.simulation.plan import Outcome, Plan, Row, Simulation, keep, kept, simulation
 from harness.simulation.plot import svg
@@ -106,7 +107,7 @@ def measure(protocol: str, size: Size, seed: int, runs: Path, plot: Path | None)
     print_rows(title, rows)
     if plot:
         plot.parent.mkdir(parents=True, exist_ok=True)
-        plot.write_text(svg(title, rows))
+        write_whole(plot, svg(title, rows).encode())
         say(escape(f"plot: {plot}"))
     return False
 

@@ -40,7 +40,7 @@ class Allure:
     """Writes each case as it comes, so that a killed run leaves what it had."""
 
     def __init__(self, folder: Path) -> None:
-        self._folder = folder
+        self.path = folder
         try:
             self._logger: Any = AllureFileLogger(str(folder))  # type: ignore[no-untyped-call]  # it ships no types
         except OSError as error:
@@ -57,7 +57,7 @@ class Allure:
         targets = ", ".join(f"{t.name} {t.version}".strip() for t in header.targets)
         facts = {"target": targets, "seed": header.seed, "run": header.run_id, "commit": header.commit}
         lines = [printable(f"{key}={value}") for key, value in facts.items()]
-        (self._folder / "environment.properties").write_text("\n".join(lines) + "\n", encoding="utf-8")
+        (self.path / "environment.properties").write_text("\n".join(lines) + "\n", encoding="utf-8")
 
     def _test_result(self, result: CaseResult) -> TestResult:
         started = milliseconds(result.started_at)

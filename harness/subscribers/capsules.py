@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 
+from harness.files import write_whole
 from harness.judging.capsule import KEPT, Capsule, path_of
 from harness.judging.result import CaseResult, Event, Header
 
@@ -47,4 +48,4 @@ class Capsules:
         )
         path = path_of(self._run, result)
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(msgspec.json.format(msgspec.json.encode(capsule), indent=2) + b"\n")
+        write_whole(path, msgspec.json.format(msgspec.json.encode(capsule), indent=2) + b"\n")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from harness.errors import UsageError
+from harness.files import make_room, write_whole
 from harness.judging.result import CaseResult, Event, Footer, Header
 
 
@@ -12,13 +13,12 @@ class FileReport:
     """Collects a run and writes it whole at the footer. Subclasses say how it looks."""
 
     def __init__(self, path: Path) -> None:
-        """Empties the file at once: a path that cannot be written fails before the run, no old report outlives it."""
-        self._path = path
+        """Takes away what is there: a path that cannot be written fails before the run, no old report outlives it."""
+        self.path = path
         self._header: Header | None = None
         self._results: list[CaseResult] = []
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(b"")
+            make_room(path)
         except OSError as error:
             raise UsageError(f"{path} cannot be written: {error.strerror}") from None
 
@@ -30,7 +30,7 @@ class FileReport:
                 self._results.append(event)
             case Footer():
                 assert self._header, "a run begins with its header"
-                self._path.write_bytes(self.render(self._header, self._results, event))
+                write_whole(self.path, self.render(self._header, self._results, event))
 
     def render(self, header: Header, results: list[CaseResult], footer: Footer) -> bytes:
         """The whole file."""

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.cli import app
+from harness.cli.app import app
 from harness.places import ROOT
 from selftests.documents import assert_shown, commands, fences, typed
 

@@ -210,7 +210,7 @@ async def delivers_crumbs(reader: Reader, writer: Writer) -> None:
 
 
 @hostile
-async def answers_deep(reader: Reader, writer: Writer) -> None:
+async def nests_its_answers(reader: Reader, writer: Writer) -> None:
     await upgraded(reader, writer)
     while await heard(reader):
         writer.write(frame(b'{"type":"peers","names":' + b"[" * 100_000 + b"]" * 100_000 + b"}"))

@@ -27,17 +27,22 @@ def build_site(
     page = Path(out) / "index.html"
     try:
         _write_badges(Path(out) / "badges", model["badges"])
-        page.write_text(render_page(model), encoding="utf-8")
+        fresh = page.with_name(f".{page.name}.fresh")  # a page is whole, or it is still the last one
+        fresh.write_text(render_page(model), encoding="utf-8")
+        fresh.replace(page)
     except OSError as error:
         raise Unavailable(f"{out} cannot be written: {error.strerror}.") from error
     return _summary(lake, data, model, page)
 
 
 def _write_badges(folder: Path, badges: list[Any]) -> None:
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir(parents=True)
+    fresh = folder.with_name(f".{folder.name}.fresh")
+    shutil.rmtree(fresh, ignore_errors=True)
+    fresh.mkdir(parents=True)
     for badge in badges:
-        (folder / badge.file).write_text(render_badge(badge), encoding="utf-8")
+        (fresh / badge.file).write_text(render_badge(badge), encoding="utf-8")
+    shutil.rmtree(folder, ignore_errors=True)
+    fresh.replace(folder)
 
 
 def _summary(lake: Lake, data: Collected, model: dict[str, Any], page: Path) -> Summary:
