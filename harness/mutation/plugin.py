@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import resource
+from collections import Counter
 from collections.abc import Iterable
 
 import pytest
@@ -58,12 +59,18 @@ class Hunt:
     def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> None:
         """A process has all items of a mutant or, where checks are asked about other mutants, of a check.
 
-        What explores comes last: it takes seconds, and mostly a plain case has caught the mutant before.
+        A mutant meets one case of every check, then the next of each: those of one check are much alike, and where the first
+        passes the others mostly do. What explores comes last: it takes seconds, and mostly a plain case has caught the mutant.
         """
-        met = sorted((item for item in items if has_mutant(item)), key=lambda item: item.stash[CASE].group in EXPLORING)
+        before: Counter[tuple[str, str]] = Counter()  # cases of a check that a mutant has met
+        turns: dict[pytest.Item, int] = {}
+        for item in filter(has_mutant, items):
+            pair = (mutant_of(item).name, _check(item))
+            turns[item], before[pair] = before[pair], before[pair] + 1
+        met = sorted(turns, key=lambda item: (item.stash[CASE].group in EXPLORING, turns[item]))
         for item in met:
             item.add_marker(pytest.mark.together(_check(item) if self._others else mutant_of(item).name))
-        config.hook.pytest_deselected(items=[item for item in items if item not in set(met)])
+        config.hook.pytest_deselected(items=[item for item in items if item not in turns])
         items[:] = met
 
     # -- when enough is known -------------------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -66,6 +67,19 @@ def test_each_result_teaches_something(results: list[CaseResult]) -> None:
         for kill in kills_in([result]):
             bitten.setdefault(name, set()).update(kill.requirements)
             failed.add(check_of(kill.case))
+
+
+def test_a_mutant_meets_one_case_of_every_check_before_the_next(results: list[CaseResult]) -> None:
+    """What the first case of a check does not find, the others of that check seldom do."""
+    turn: dict[str, int] = {}
+    met: Counter[str] = Counter()
+    for case in cases([GROUP]):
+        turn[case.id] = met[check_of(case.id)]
+        met[check_of(case.id)] += 1
+    assert max(turn.values()) > 0
+    for name in {result.target for result in results}:
+        turns = [turn[result.case] for result in results if result.target == name]
+        assert turns == sorted(turns), name
 
 
 def test_both_questions_are_answered(results: list[CaseResult]) -> None:
