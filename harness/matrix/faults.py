@@ -109,7 +109,10 @@ def _each_datagram(what: str, share: float) -> Callable[[random.Random, Pairing,
 def _machine(what: str, side: str) -> Callable[[random.Random, Pairing, Scenario], list[Fault]]:
     def draw(dice: random.Random, pairing: Pairing, scenario: Scenario) -> list[Fault]:
         seat, at = dice.choice(list(pairing.seats_of(side))), dice.randint(1, scenario.steps)
-        return [Fault(what, seat, at, amount=round(dice.uniform(*PAUSE_S), 3) if what == "pause" else 0.0)]
+        if what == "pause":
+            return [Fault(what, seat, at, amount=round(dice.uniform(*PAUSE_S), 3))]
+        more = [step for step in range(1, scenario.steps + 1) if step != at and dice.random() < 0.5]
+        return [Fault(what, seat, step) for step in sorted([at, *more])]
 
     return draw
 

@@ -38,6 +38,7 @@ class StreamProxy:
         self.port = 0
         self._server: asyncio.Server | None = None
         self._tasks: set[asyncio.Task[None] | None] = set()
+        self._links: set[_Link] = set()
         self.begin(())
 
     def begin(self, schedule: Sequence[Fault]) -> None:
@@ -84,10 +85,12 @@ class StreamProxy:
             self.ended += 1
             return
         link = _Link(self, number, writer, up_writer)
+        self._links.add(link)
         pumps = [link.pump(reader, up_writer, "up"), link.pump(up_reader, writer, "down")]
         try:
             await asyncio.gather(*pumps)
         finally:
+            self._links.discard(link)
             self.ended += 1
             self._tell(self.line, "gone", {"connection": number})
             for end in (writer, up_writer):
@@ -101,6 +104,12 @@ class StreamProxy:
 
     def done(self, fault: Fault) -> None:
         self._tell(self.line, str(fault.what), {"fault": str(fault)})
+
+    def cut(self) -> None:
+        """Reset every connection that there is now, as a scenario says that it happens; dials succeed again."""
+        for link in self._links:
+            link.cut("rst")
+        self._tell(self.line, "cut", {"connections": len(self._links)})
 
     def go_away(self, seconds: float) -> None:
         """Let nobody in for so long."""
@@ -133,7 +142,7 @@ class _Link:
             if writer.can_write_eof():
                 writer.write_eof()
         except OSError:
-            self._cut("rst")  # the one side was reset: so is the other
+            self.cut("rst")  # the one side was reset: so is the other
 
     async def _pass(self, data: bytes, at: int, faults: list[Fault], writer: asyncio.StreamWriter, way: str) -> None:
         """Write these bytes, disturbed by the faults that fall among them."""
@@ -153,7 +162,7 @@ class _Link:
             case "cut":
                 if fault.amount:
                     self._proxy.go_away(fault.amount)
-                self._cut(fault.how)
+                self.cut(fault.how)
             case "stall":
                 await asyncio.sleep(fault.amount)
             case "delay":
@@ -176,7 +185,7 @@ class _Link:
         writer.write(data)
         await writer.drain()
 
-    def _cut(self, how: str) -> None:
+    def cut(self, how: str) -> None:
         self._over = True
         for end in self._ends:
             _reset(end) if how == "rst" else end.close()

@@ -11,22 +11,27 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
+from harness.catalogue.addresses import endpoint
 from harness.errors import TargetRefused, TargetUnsupported
-from harness.matrix.faults import KILLS, NONE, PAUSES, STREAMS, WHOLE
+from harness.matrix.faults import KILL_SERVER, KILLS, NONE, PAUSES, STREAMS, WHOLE
 from harness.matrix.history import History
 from harness.matrix.pairing import CLIENT, SERVER, THIRD, Pairing, Scenario, Seat
 from harness.matrix.parties import End
-from harness.matrix.play import Bench, Stage
+from harness.matrix.play import Bench, Stage, instead
 from suites.common import shim
 from suites.peerbus.along import TOKENS, read_along
 from suites.peerbus.promises import (
     SAYING,
     comes_again,
+    consumed_for_good,
+    each_its_copy,
     fenced,
     flushed_in_order,
+    held_over_cuts,
     lists_are_true,
     nothing_forged,
     once_in_order,
+    only_who_was_there,
     owed_under,
     surfaced,
     taken_over,
@@ -72,9 +77,11 @@ async def open_broker(bench: Bench) -> None:
     bench.kept["tokens"] = told.details.get("tokens") or list(TOKENS)
 
 
-async def client(stage: Stage, seat: str, name: str, who: str = "", secret: str = SECRET, eats: bool = True) -> End:
+async def client(
+    stage: Stage, seat: str, name: str, who: str = "", secret: str = SECRET, eats: bool = True, url: str = ""
+) -> End:
     """A client that is connected; its host consumes what it is told, unless it does not eat."""
-    url = await stage.bench.way(seat, "broker")
+    url = url or await stage.bench.way(seat, "broker")
     tokens = stage.kept["tokens"]  # those of a seat share one: a name belongs to who has its token
     config = {"url": url, "name": name, "token": tokens[0 if seat == "receiver" else -1], "secret": secret}
     if "backoff_ms" in stage.party(seat).capabilities:
@@ -208,6 +215,7 @@ async def offline(stage: Stage, count: int = 5) -> None:
     await sees(stage, sender, receiver.config["name"])
     await receiver.stop()
     await sees(stage, sender, receiver.config["name"], there=False)
+    await stage.step()  # a name that is known stays known
     await sent(stage, sender, receiver.config["name"], bodies_of(stage, count))
     await stage.step()
     await client(stage, "receiver", receiver.config["name"], "receiver again")
@@ -306,6 +314,94 @@ async def held(stage: Stage) -> None:
     await connected(stage, receiver)
 
 
+async def unsteady(stage: Stage) -> None:
+    """The connection of a host that takes its time is lost, and lost again: its client comes back, and acks nothing for it."""
+    if "serial" in stage.party("receiver").capabilities:
+        raise TargetUnsupported(f"{stage.party('receiver').target.name} hands over one message at a time")
+    line, address = await stage.bench.line("unsteady"), stage.bench.server("broker").address
+    line.upstream = endpoint(address)
+    name = named(stage, "to")
+    receiver = await client(stage, "receiver", name, eats=False, url=instead(address, line.port))
+    sender = await client(stage, "sender", named(stage, "from"))
+    await sees(stage, sender, name)
+    await sent(stage, sender, name, bodies_of(stage, CROWD))
+    await arrived(stage, "receiver")
+    for n in range(2):
+        dials = line.connections
+        line.cut()
+        await stage.until(lambda dials=dials: line.connections > dials, redial_s(receiver))  # type: ignore[misc]
+        await sent(
+            stage, sender, name, [json.dumps(f"{stage.name} behind cut {n}")]
+        )  # it comes behind all that comes again
+        await arrived(stage, "receiver")
+    await asked(stage, receiver, "peers")
+    await receiver.stop()
+    await client(stage, "receiver", name, "receiver again")
+    await arrived(stage, "receiver again")
+
+
+async def absent(stage: Stage) -> None:
+    """Who is known and away hears nothing that was said to all meanwhile; who was never there, not even what was said to it."""
+    receiver = await client(stage, "receiver", named(stage, "to"))
+    sender = await client(stage, "sender", named(stage, "from"))
+    await sees(stage, sender, receiver.config["name"])
+    await receiver.stop()
+    await sees(stage, sender, receiver.config["name"], there=False)
+    late = named(stage, "late")
+    await asked(stage, sender, "broadcast", body=json.dumps(f"{stage.name} to nobody"))
+    await sent(stage, sender, late, [json.dumps(f"{stage.name} to a stranger")])
+    stage.history.add("sender", "note", "alone", {"until": len(stage.history.moments)})
+    await client(stage, "receiver", named(stage, "by"), "bystander")
+    await asked(stage, sender, "broadcast", body=json.dumps(f"{stage.name} to one"))
+    await asked(stage, sender, "peers")
+    await stage.until(lambda: bool(surfaced(stage.history, "bystander")))
+    for name, who in ((receiver.config["name"], "receiver again"), (late, "latecomer")):
+        await client(stage, "receiver", name, who)
+        await sent(stage, sender, name, [json.dumps(f"{stage.name} fence of {who}")])
+        await stage.until(
+            lambda who=who: value(json.dumps(f"{stage.name} fence of {who}")) in surfaced(stage.history, who)
+        )  # type: ignore[misc]
+
+
+async def copies(stage: Stage) -> None:
+    """Of a broadcast each has a copy of its own: what one consumes comes again to another that has not."""
+    receiver = await client(stage, "receiver", named(stage, "to"), eats=False)
+    bystander = await client(stage, "receiver", named(stage, "by"), "bystander")
+    sender = await client(stage, "sender", named(stage, "from"))
+    for end in (receiver, bystander):
+        await sees(stage, sender, end.config["name"])
+    for body in bodies_of(stage, 2):
+        await asked(stage, sender, "broadcast", body=body)
+    await asked(stage, sender, "peers")
+    owed = set(fenced(stage.history, "sender", "broadcast"))
+    await stage.until(
+        lambda: owed <= set(surfaced(stage.history, "bystander")) and bool(surfaced(stage.history, "receiver"))
+    )
+    await bystander.settled()
+    await asked(stage, bystander, "peers")  # behind its acks
+    await receiver.stop()
+    await client(stage, "receiver", receiver.config["name"], "receiver again")
+    await arrived(stage, "receiver again", ops=("broadcast",))
+
+
+async def consumed(stage: Stage) -> None:
+    """What a host has consumed does not come to the next client of its name, whatever the broker went through."""
+    receiver = await client(stage, "receiver", named(stage, "to"))
+    name, sender = receiver.config["name"], await client(stage, "sender", named(stage, "from"))
+    await sees(stage, sender, name)
+    await sent(stage, sender, name, bodies_of(stage, 4))
+    await asked(stage, sender, "broadcast", body=json.dumps(f"{stage.name} to all"))
+    await asked(stage, sender, "peers")
+    await arrived(stage, "receiver", ops=SAYING)
+    await receiver.settled()
+    await asked(stage, receiver, "peers")  # behind its acks
+    await receiver.stop()
+    stage.history.add("receiver", "note", "all consumed", {"bodies": surfaced(stage.history, "receiver")})
+    await stage.step()
+    await client(stage, "receiver", name, "receiver again")
+    await fence(stage, sender, name, "receiver", "receiver again")
+
+
 async def takeover(stage: Stage) -> None:
     """A second client takes the name; the first is stopped by its host, as one that was displaced is."""
     receiver = await client(stage, "receiver", named(stage, "to"))
@@ -344,6 +440,12 @@ async def presence(stage: Stage) -> None:
     await receiver.stop()
     if not await sees(stage, sender, receiver.config["name"], there=False):
         is_wrong(stage, "PB-2.3-06", "a name that is gone leaves the list", "it stayed")
+    one, other = [await client(stage, "receiver", named(stage, who), f"one of many {who}") for who in ("by", "late")]
+    await sender.stop()  # its name is how the others begin
+    if not await sees(stage, one, sender.config["name"], there=False):
+        is_wrong(stage, "PB-2.3-06", "a name that is gone leaves the list", "it stayed")
+    if not await sees(stage, one, other.config["name"]):
+        is_wrong(stage, "PB-2.3-02", "who is there stays listed when another leaves", f"{other.who} is not")
 
 
 SCENARIOS: tuple[Scenario, ...] = (
@@ -352,10 +454,14 @@ SCENARIOS: tuple[Scenario, ...] = (
         "direct", large, (once_in_order, under_its_name), ("PB-3-23", "PB-1-13"), {"size": "limit"}, profiles=("slow",)
     ),
     Scenario("to-itself", to_itself, (written_to_itself,), ("PB-3-23", "PB-2.1-05"), profiles=("slow",)),
-    Scenario("offline", offline, (flushed_in_order,), ("PB-3-24", "PB-5-13"), {"size": "small"}),
+    Scenario("offline", offline, (flushed_in_order,), ("PB-3-24", "PB-5-13"), {"size": "small"}, steps=2),
     Scenario("offline", backlog, (flushed_in_order,), ("PB-2.1-27", "PB-5-13"), {"size": "many"}, profiles=(NONE,)),
     Scenario("crowd", crowd, (to_everybody, lists_are_true), ("PB-3-27", "PB-2.3-02"), profiles=(NONE,)),
     Scenario("held", held, (once_in_order,), ("PB-5-07", "PB-5-10"), profiles=("slow", "cut", "away")),
+    Scenario("unsteady", unsteady, (held_over_cuts,), ("PB-5-10", "PB-5-24"), profiles=(NONE,)),
+    Scenario("absent", absent, (only_who_was_there,), ("PB-3-33", "PB-3-25"), profiles=("slow",)),
+    Scenario("copies", copies, (each_its_copy,), ("PB-5-24", "PB-3-29"), profiles=("slow",)),
+    Scenario("consumed", consumed, (consumed_for_good,), ("PB-2.2-04",), profiles=(KILL_SERVER,)),
     Scenario("broadcast", broadcast, (to_everybody,), ("PB-3-27", "PB-3-33"), profiles=("slow", *PAUSES)),
     Scenario("redelivery", redelivery, (comes_again,), ("PB-5-24", "PB-2.2-04"), profiles=("slow", *PAUSES)),
     Scenario("takeover", takeover, (taken_over,), ("PB-2.1-18",), profiles=("slow",)),

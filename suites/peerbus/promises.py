@@ -147,6 +147,48 @@ def comes_again(history: History, profile: str) -> Iterator[Breach]:
         yield Breach("PB-2.2-04", "nothing that was consumed comes again", f"{len(late)} of {len(said)} came again")
 
 
+def held_over_cuts(history: History, profile: str) -> Iterator[Breach]:
+    """What a host has in its hands surfaces once, over all its connections, and stays unacked: the next client has it all."""
+    sent, first, again = bodies(history, "sender"), surfaced(history, "receiver"), surfaced(history, "receiver again")
+    owed = fenced(history, "sender")
+    for heard, clause in ((first, "PB-5-02"), (again, "PB-5-24")):
+        yield from lost(clause, owed, heard)
+        yield from strange("PB-3-11", sent, heard)
+        yield from repeated("PB-5-10", heard)
+        yield from disordered("PB-5-14", sent, heard)
+
+
+def only_who_was_there(history: History, profile: str) -> Iterator[Breach]:
+    """A broadcast is for who is connected at the time, and a message for a name that is known."""
+    alone = next(m.data["until"] for m in history.moments if m.kind == "note" and m.what == "alone")
+    missed = [body for place, to, body in said(history, "sender", *SAYING) if to == "*" or place < alone]
+    present = [body for place, to, body in said(history, "sender", "broadcast") if place > alone]
+    heard = surfaced(history, "bystander")
+    yield from lost("PB-3-27", present, heard)
+    for who, foreign in (
+        ("bystander", [b for b in missed if b not in present]),
+        ("receiver again", missed),
+        ("latecomer", missed),
+    ):
+        if late := [body for body in surfaced(history, who) if body in foreign]:
+            clause = "PB-3-33" if late[0] in bodies(history, "sender", "broadcast") else "PB-3-25"
+            yield Breach(clause, f"nothing at {who} from before its time", late[0][:120])
+
+
+def each_its_copy(history: History, profile: str) -> Iterator[Breach]:
+    owed = fenced(history, "sender", "broadcast")
+    yield from lost("PB-5-24", owed, surfaced(history, "receiver again"))
+    yield from lost("PB-3-27", owed, surfaced(history, "bystander"))
+    yield from repeated("PB-5-07", surfaced(history, "bystander"))
+
+
+def consumed_for_good(history: History, profile: str) -> Iterator[Breach]:
+    done = next((m.data["bodies"] for m in history.moments if m.kind == "note" and m.what == "all consumed"), ())
+    if back := [body for body in surfaced(history, "receiver again") if body in done]:
+        yield Breach("PB-2.2-04", "nothing that was consumed comes again", f"{len(back)} came: {back[0][:120]}")
+    yield from lost("PB-5-24", fenced(history, "sender"), surfaced(history, "receiver", "receiver again"))
+
+
 def nothing_forged(history: History, profile: str) -> Iterator[Breach]:
     forged, heard = bodies(history, "forger"), surfaced(history, "receiver")
     if taken := [body for body in heard if body in forged]:
