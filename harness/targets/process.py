@@ -11,11 +11,15 @@ import msgspec
 
 from harness.bounds import MOST_WEIGHT, weight
 from harness.errors import ShimBroken, TargetCrashed, TargetError, TargetTimeout
+from harness.judging.patience import LEAST_S
 from harness.shim import PROTOCOL, Answer, Hello, Request
 from harness.shim.messages import MAX_LINE, decode_reply, request_line
 from harness.targets.build import Build
 from harness.targets.child import GRACE_S, STDERR, Child, how_it_ended, spawn
 from harness.targets.session import Reach, Session, result_of
+
+START_S = 2.0
+"""What has never started is given at least so long each time: it may have to load more than it does later."""
 
 PROMPT_S = 0.0005
 """Most answers come sooner than the event loop turns twice: waiting that long for one doubles the rate of small cases."""
@@ -46,10 +50,15 @@ class ProcessSession(Session):
     # -- asking ---------------------------------------------------------------------------------------------------
 
     async def call(self, verb: str, **fields: Any) -> dict[str, Any]:
+        what = f"{verb} {fields.get('op', '')}".strip()
+        waited_s = self.answer_s
         try:
-            return result_of(await self._ask(verb, self.answer_s, **fields))
+            least_s = LEAST_S if verb == "do" else START_S
+            with self.patience.waiting(f"an answer to {what}", self.answer_s, least_s) as waited_s:
+                answer = await self._ask(verb, waited_s, **fields)
+            return result_of(answer)
         except TimeoutError:
-            late = TargetTimeout(self._silence(f"{verb} {fields.get('op', '')}".strip()))
+            late = TargetTimeout(self._silence(what, waited_s))
         if verb == "hello" or not await self._answers_at_all():
             self.broken(late)
         raise late
@@ -74,16 +83,17 @@ class ProcessSession(Session):
     async def _answers_at_all(self) -> bool:
         """One operation that hangs is that operation's fault; a shim that does not even say hello is gone."""
         try:
-            await self._ask("hello", self.answer_s / 5, args={"protocol": PROTOCOL})
+            with self.patience.waiting("another hello", self.answer_s / 5) as waited_s:
+                await self._ask("hello", waited_s, args={"protocol": PROTOCOL})
         except TimeoutError:
             return False
         except TargetError:
             pass  # it died meanwhile, and that is known
         return True
 
-    def _silence(self, request: str) -> str:
+    def _silence(self, request: str, waited_s: float) -> str:
         begun = f"; it began a line and did not end it: {bytes(self._lines.rest[:80])!r}" if self._lines.rest else ""
-        return f"no answer to {request} within {self.answer_s:g} s{begun}"
+        return f"no answer to {request} within {waited_s:g} s{begun}"
 
     # -- hearing --------------------------------------------------------------------------------------------------
 

@@ -21,6 +21,7 @@ from harness.errors import (
     TargetTimeout,
     TargetUnsupported,
 )
+from harness.judging.patience import Patience
 from harness.shim import PROTOCOL, Answer, Hello
 from harness.targets.build import Build
 from harness.targets.child import Kept
@@ -112,6 +113,7 @@ class Instance:
     def become(self, other: Instance) -> None:
         """Go on as that one: whoever holds this instance talks to the other from now on."""
         self.session, self.id, self.details, self.events = other.session, other.id, other.details, other.events
+        self._pending_bytes = other._pending_bytes
         self.session.instances[self.id] = self
 
 
@@ -123,6 +125,7 @@ class Session:
     def __init__(self) -> None:
         self.instances: dict[str, Instance] = {}
         self.printed = Kept()
+        self.patience = Patience()  # its target's, where it has one
         self.death: TargetError | None = None
         self._unclaimed = 0
 

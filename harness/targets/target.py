@@ -70,7 +70,7 @@ class Target:
             if self._crashes >= MOST_CRASHES:
                 raise TargetUnsupported(f"not tried: {self.name} died {self._crashes} times before")
             await self.reach.ready()
-            session = self.reach.session()
+            session = self.private()
             try:
                 self._hello = await session.open()
             except BaseException:
@@ -121,7 +121,9 @@ class Target:
 
     def private(self) -> Session:
         """A session of the caller's own, to be killed or limited; the caller closes it."""
-        return self.reach.session()
+        session = self.reach.session()
+        session.patience = self.patience
+        return session
 
     def new_folder(self, prefix: str) -> Path:
         """An empty folder that lives as long as this target is in use."""

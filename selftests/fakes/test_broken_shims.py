@@ -7,11 +7,13 @@ import subprocess
 import sys
 import tracemalloc
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 
 import pytest
 
 from harness.errors import ShimBroken, TargetCrashed, TargetError, TargetTimeout
+from harness.judging.patience import Patience
 from harness.targets.process import ProcessSession
 from selftests.fakes.conftest import SHELF
 
@@ -116,6 +118,41 @@ async def test_memory_stays_bounded(name: str, fake: Fake) -> None:
     finally:
         tracemalloc.stop()
     assert peak < 80 * MIB
+
+
+async def test_what_never_answers_is_waited_for_in_full_only_once(fake: Fake) -> None:
+    """Also in a new session: twenty of them at ten seconds each were four minutes for a target that does nothing right."""
+    patience, told = Patience(), []
+    for _ in range(2):
+        session = fake("hangs_on_do")
+        session.patience = patience
+        await session.open()
+        instance = await session.start(ROLE, {})
+        session.answer_s = 2.0
+        with pytest.raises(TargetTimeout) as caught:
+            await instance.do("echo")
+        told.append(str(caught.value))
+        await session.close()
+    assert told == ["no answer to do echo within 2 s", "no answer to do echo within 0.3 s"]
+
+
+async def test_a_flood_in_one_life_is_none_in_the_next(fake: Fake) -> None:
+    """Whoever holds an instance goes on with a new one: what waited for the old one is gone with it."""
+    old, new = fake("floods_large_events"), fake("answers_late")
+    await old.open()
+    await new.open()
+    instance = await old.start(ROLE, {})
+    while old.alive:
+        with suppress(TargetCrashed):
+            await instance.do("echo")
+    assert "floods" in str(old.death)
+    begun = await new.start(ROLE, {})
+    begun.emit("message", {}, MIB)
+    instance.become(begun)
+    instance.emit("message", {}, MIB)
+    assert new.alive
+    await old.close()
+    await new.close()
 
 
 async def test_whoever_waits_for_an_event_learns_of_the_death(fake: Fake) -> None:
