@@ -160,12 +160,18 @@ async def readings(block: Block) -> list[str]:
 
 
 def _said(hall: Hall) -> list[Said]:
-    """What passed every stream of the bench; a bench that broke down has told what it had."""
-    proxies = hall.proxies
-    passed = [
-        (line, piece) for line, proxy in proxies.items() if isinstance(proxy, StreamProxy) for piece in proxy.passed
-    ]
-    return list(websocket_messages(passed)) if hall.pairing.read else []
+    """What passed every stream of the bench; a bench that broke down has told what it had.
+
+    Up to the first connection that was cut or machine that was killed: what an end owes behind that is not seen from the path.
+    """
+    if not hall.pairing.read:
+        return []
+    violence = [hall.history.began + moment.t for _, moment in hall.history.faults("cut", "killed")]
+    until = min(violence, default=float("inf"))
+    proxies = [(line, proxy) for line, proxy in hall.proxies.items() if isinstance(proxy, StreamProxy)]
+    return list(
+        websocket_messages((line, piece) for line, proxy in proxies for piece in proxy.passed if piece.t < until)
+    )
 
 
 def _moment(one: Said, text: str, began: float) -> Moment:

@@ -318,7 +318,7 @@ async def unsteady(stage: Stage) -> None:
     """The connection of a host that takes its time is lost, and lost again: its client comes back, and acks nothing for it."""
     if "serial" in stage.party("receiver").capabilities:
         raise TargetUnsupported(f"{stage.party('receiver').target.name} hands over one message at a time")
-    line, address = await stage.bench.line("unsteady"), stage.bench.server("broker").address
+    line, address = await stage.bench.line("receiver"), stage.bench.server("broker").address
     line.upstream = endpoint(address)
     name = named(stage, "to")
     receiver = await client(stage, "receiver", name, eats=False, url=instead(address, line.port))
