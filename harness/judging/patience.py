@@ -14,6 +14,9 @@ from dataclasses import dataclass
 LEAST, LEAST_S = 0.1, 0.3
 """What is not expected any more is waited for a tenth of the patience, and never less than a scheduler's worst."""
 
+START_S = 2.0
+"""The same for what has to start: it may have to load more than it does later."""
+
 HOPELESS = 10
 """What was waited for so often and never came gets the least of all: a target that does nothing right ends within a minute."""
 
@@ -41,7 +44,7 @@ class Patience:
         if record is None or not record.in_vain:
             return full_s
         if record.in_vain >= HOPELESS and not record.came:
-            return min(full_s, least_s)
+            return min(full_s, least_s, LEAST_S)
         return min(full_s, max(least_s, LEAST * full_s, record.slowest_s * MARGIN))
 
     def paid(self, kind: str, seconds: float) -> None:

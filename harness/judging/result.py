@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import datetime
 import enum
+import json
 from typing import Any
 
 import msgspec
@@ -166,9 +167,16 @@ def now() -> str:
 def encode(event: Event) -> bytes:
     """One line of the stream, without its line feed; what UTF-8 cannot carry is written as an escape."""
     try:
-        return _encoder.encode(event)
+        return shown(_encoder.encode(event))
     except UnicodeEncodeError:
-        return _encoder.encode(msgspec.convert(_spelled(msgspec.to_builtins(event)), type(event)))
+        return shown(_encoder.encode(msgspec.convert(_spelled(msgspec.to_builtins(event)), type(event))))
+
+
+def shown(text: bytes) -> bytes:
+    """The same JSON for who looks at it in a terminal: what that would obey, or what would turn the line around, is an escape."""
+    if text.isascii():
+        return text
+    return "".join(c if c.isprintable() or c == "\n" else json.dumps(c)[1:-1] for c in text.decode()).encode()
 
 
 def _spelled(value: Any) -> Any:

@@ -11,7 +11,7 @@ import msgspec
 
 from harness.files import write_whole
 from harness.judging.capsule import KEPT, Capsule, path_of
-from harness.judging.result import CaseResult, Event, Header
+from harness.judging.result import CaseResult, Event, Header, shown
 
 
 class Capsules:
@@ -48,4 +48,4 @@ class Capsules:
         )
         path = path_of(self._run, result)
         path.parent.mkdir(parents=True, exist_ok=True)
-        write_whole(path, msgspec.json.format(msgspec.json.encode(capsule), indent=2) + b"\n")
+        write_whole(path, shown(msgspec.json.format(msgspec.json.encode(capsule), indent=2)) + b"\n")

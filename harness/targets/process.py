@@ -11,15 +11,12 @@ import msgspec
 
 from harness.bounds import MOST_WEIGHT, weight
 from harness.errors import ShimBroken, TargetCrashed, TargetError, TargetTimeout
-from harness.judging.patience import LEAST_S
+from harness.judging.patience import LEAST_S, START_S
 from harness.shim import PROTOCOL, Answer, Hello, Request
 from harness.shim.messages import MAX_LINE, decode_reply, request_line
 from harness.targets.build import Build
 from harness.targets.child import GRACE_S, STDERR, Child, how_it_ended, spawn
 from harness.targets.session import Reach, Session, result_of
-
-START_S = 2.0
-"""What has never started is given at least so long each time: it may have to load more than it does later."""
 
 PROMPT_S = 0.0005
 """Most answers come sooner than the event loop turns twice: waiting that long for one doubles the rate of small cases."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import re
+import time
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
@@ -12,6 +13,7 @@ from typing import Any
 
 from harness.catalogue.addresses import by_port, filled, hole, holes_of
 from harness.errors import TargetCrashed, TargetTimeout, TargetUnsupported, Unavailable
+from harness.judging.patience import START_S
 from harness.shim import Hello
 from harness.targets.build import Build
 from harness.targets.child import GRACE_S, Child, Hear, Kept, how_it_ended, spawn
@@ -161,16 +163,20 @@ class ServerSession(Session):
             await self._accepts(running.child, port)
 
     async def _until_ready(self, running: Running, spec: ServerSpec) -> None:
+        what, began = f"{spec.role} ready", time.monotonic()
+        waited_s = self.patience.seconds(what, self.answer_s, START_S)
         ready = asyncio.create_task(self._shown(running, spec))
         try:
             either: set[asyncio.Future[Any]] = {running.child.exited, ready}
-            await asyncio.wait(either, timeout=self.answer_s, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait(either, timeout=waited_s, return_when=asyncio.FIRST_COMPLETED)
             if running.child.exited.done():
                 await self._drained(running.child)
                 raise TargetCrashed(self._how(running.child.exited.result()) + " before it was ready")
             if not ready.done():
-                raise TargetTimeout(f"the server was not ready within {self.answer_s:g} s: {running.missing}")
+                self.patience.waited_in_vain(what)
+                raise TargetTimeout(f"the server was not ready within {waited_s:g} s: {running.missing}")
             ready.result()
+            self.patience.paid(what, time.monotonic() - began)
         finally:
             ready.cancel()
 

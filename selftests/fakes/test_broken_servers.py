@@ -51,6 +51,17 @@ async def test_a_server_that_is_never_ready_times_out(
     assert left() == []
 
 
+async def test_a_server_that_is_never_ready_is_waited_for_in_full_only_once(server: Start) -> None:
+    """A case that starts one of its own comes a hundred times: at ten seconds each that was a quarter of an hour."""
+    session, told = server("server_never_ready"), []
+    session.answer_s = 3.0
+    for _ in range(2):
+        with pytest.raises(TargetTimeout) as caught:
+            await session.start(ROLE, {})
+        told.append(str(caught.value).partition(":")[0])
+    assert told == ["the server was not ready within 3 s", "the server was not ready within 2 s"]
+
+
 async def test_a_log_line_can_say_that_a_server_is_ready(server: Start, left: Callable[[], list[str]]) -> None:
     """The pattern is sought in what has come so far, however it arrives; no port needs to be open."""
     session = server("server_says_ready", "^not ready yet\nready to serve$")

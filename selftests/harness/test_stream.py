@@ -10,11 +10,14 @@ from pathlib import Path
 import pytest
 
 from harness.errors import Unavailable
-from harness.judging.result import CaseResult, Event, decode, encode
+from harness.judging.capsule import CAPSULES, load
+from harness.judging.result import CaseResult, Event, Failure, Header, TargetInfo, Verdict, decode, encode
 from harness.running import plugin
 from harness.running.check import check_target
 from harness.running.plan import Plan
 from harness.running.stream import EVENTS, StreamWriter, new_run_id, read_run
+from harness.subscribers import Capsules
+from selftests.harness.conftest import made
 
 WRITER = """
 import sys
@@ -124,3 +127,19 @@ def test_results_of_one_process_are_written_once(tmp_path: Path, monkeypatch: py
     checked = check_target(Plan(select=["bccn/codec/addressing"], workers=1), tmp_path, [])
     assert checked.exit_code == 0
     assert read_run(checked.folder).cases == checked.results != []
+
+
+def test_nothing_in_a_stream_or_a_capsule_moves_a_terminal(tmp_path: Path) -> None:
+    """Who reads a file with `cat` sees what the target said, not what it wanted; and it is read back as it was."""
+    evil = "\x1b[2J\x9b31m\u202egnp.exe\u2066\u200f\U000e0041\x00"
+    result = made("peerbus/codec/verify/case", Verdict.FAIL, note=evil, failure=Failure(evil, observed=evil))
+    line = encode(result)
+    assert decode(line) == result
+    assert line.decode().isprintable()
+    assert "größer 🐸" in encode(made("peerbus/codec/verify/case", Verdict.PASS, note="größer 🐸")).decode()
+    capsules = Capsules(tmp_path, "fake")
+    capsules(Header("r1", "2026-01-01T00:00:00Z", "check", 0, [TargetInfo("fake")], ["peerbus"]))
+    capsules(result)
+    [kept] = (tmp_path / CAPSULES).iterdir()
+    assert load(kept).result == result
+    assert kept.read_text().replace("\n", "").isprintable()
