@@ -38,7 +38,7 @@ def explain(what: str) -> None:
         typer.echo(f"exit code {what}: {EXITS[what]}")
     elif what.lower() in set(Verdict):
         typer.echo(f"{what.lower()}: {VERDICTS[Verdict(what.lower())]}")
-    elif what.endswith("/tours"):
+    elif what.count("/") == 2 and what.endswith("tours"):
         explain_tours(what)
     elif "/" in what:
         explain_case(what)
@@ -69,14 +69,14 @@ def explain_case(id: str) -> None:
 def explain_tours(id: str) -> None:
     """States, transitions, pairs; what is left out and why; the letters; the walks with what they claim."""
     from harness.catalogue.protocols import known_role
-    from harness.touring.tours import roles_with_tours, tours_of
+    from harness.touring.tours import groups_of_tours, tours_of
 
-    protocol, role = known_role(id.removesuffix("/tours")).split("/")
-    if role not in roles_with_tours(protocol):
-        raise UsageError(
-            f"{protocol}/{role} has no tours: use {', '.join(roles_with_tours(protocol)) or 'another protocol'}"
-        )
-    tours = tours_of(protocol, role)
+    whose, _, group = id.rpartition("/")
+    protocol, role = known_role(whose).split("/")
+    if (role, group) not in (known := groups_of_tours(protocol)):
+        others = ", ".join(f"{protocol}/{there}/{named}" for there, named in known)
+        raise UsageError(f"{whose} has no {group}: use {others or 'another protocol'}")
+    tours = tours_of(protocol, role, group)
     typer.echo(f"{id}: {tours.coverage}")
     typer.echo(f"  letters   {', '.join(tours.atlas.letters)}")
     typer.echo(f"  ending    {', '.join(letter.name for letter in tours.ending)}")

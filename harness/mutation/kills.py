@@ -115,7 +115,7 @@ def find_kills(
 ) -> Kills:
     """Run every mutant of a protocol, or only some; with a group ("machine", "tours"), against its cases alone."""
     began = time.perf_counter()
-    select = [f"{protocol}/*/{group}/*"] if group else [protocol]
+    select = [f"{protocol}/*/*{group}/*"] if group else [protocol]  # a part of a role has tours of its own
     found = cases(select)
     known = [mutant for mutant in mutants_of(protocol).values() if mutant.role in {case.role for case in found}]
     if not known:

@@ -96,12 +96,23 @@ class Tours(Generic[W]):
                 world = world.paid(step)
 
 
+GROUP = "tours"
+"""The group of a role's own; another one, of a part of the role, ends like it."""
+
+
 def roles_with_tours(protocol: str) -> list[str]:
-    return sorted(path.parent.name for path in SUITES.glob(f"{protocol}/*/test_tours.py"))
+    return [role for role, group in groups_of_tours(protocol) if group == GROUP]
 
 
-def tours_of(protocol: str, role: str) -> Tours[Any]:
-    """A role's own, from its world."""
-    found = importlib.import_module(f"suites.{protocol}.{role}.world").TOURS
-    assert isinstance(found, Tours), f"suites/{protocol}/{role}/world.py says what TOURS are"
+def groups_of_tours(protocol: str) -> list[tuple[str, str]]:
+    """Roles, and the groups of cases that are tours."""
+    found = sorted(SUITES.glob(f"{protocol}/*/test_*{GROUP}.py"))
+    return [(path.parent.name, path.stem.removeprefix("test_").replace("_", "-")) for path in found]
+
+
+def tours_of(protocol: str, role: str, group: str = GROUP) -> Tours[Any]:
+    """A role's own, from its world; those of another group from where their case has them."""
+    home = "world" if group == GROUP else f"test_{group.replace('-', '_')}"
+    found = importlib.import_module(f"suites.{protocol}.{role}.{home}").TOURS
+    assert isinstance(found, Tours), f"suites/{protocol}/{role}/{home}.py says what TOURS are"
     return found

@@ -262,14 +262,14 @@ class Flooding(Gossip):
         return Step(state, owes)
 
     def forgetting(self, state: State) -> State:
-        """Floods that nobody needs to know any more (FROG-39-07)."""
-        floods = state.overlay.floods.items()
+        """Floods that nobody needs to know any more (FROG-39-07); after a long sleep an old one may still be unanswered."""
+        overlay = state.overlay
         old = (
             ticket
-            for ticket, flood in floods
-            if state.now >= flood.forget_at and not self.is_routed(state, flood.request)
+            for ticket, flood in overlay.floods.items()
+            if state.now >= flood.forget_at and ticket not in overlay.due and not self.is_routed(state, flood.request)
         )
-        return replace(state, overlay=state.overlay.without(old))
+        return replace(state, overlay=overlay.without(old))
 
     def candidates(self, state: State, asker: str) -> set[str]:
         """Who is registered here in that network, but for who asks."""

@@ -60,8 +60,8 @@ class Circle(Watched):
     def __init__(self, policy: str = "polite", lag: int = 0, seeds: tuple[Sibling, ...] = (), **config: Any) -> None:
         allowed = frozenset(Sibling(name).id for name in ("x", "y", "z"))
         mesh = Mesh(tuple(Seed(sister.uri) for sister in seeds), allowed)
-        config = {"mesh": mesh} | config
-        super().__init__(ServerMachine(Config(SERVER_ID, URI, key=KEY, remembers=True, **config)), policy, lag)
+        config = {"mesh": mesh, "remembers": True} | config
+        super().__init__(ServerMachine(Config(SERVER_ID, URI, key=KEY, **config)), policy, lag)
         self.lines: dict[Sibling | Peer, int] = {}
         self.opened = 0
         self.wait(0.001)  # seeds are dialled

@@ -180,6 +180,22 @@ def test_pending_floods_are_bounded() -> None:
     circle.settle()
 
 
+@pytest.mark.parametrize(
+    ("asked", "answer"),
+    [(Lookup("L1", B.key), Err("L1", Code.LOOKUP_TIMEOUT)), (Find("F1", 7), Peers("F1"))],
+    ids=["lookup", "find"],
+)
+def test_a_client_is_answered_after_a_long_sleep(asked: Any, answer: Any) -> None:
+    """A server that was suspended wakes when a request is late, and old enough to be swept away: it is answered first."""
+    circle = Circle(remembers=False)  # a server sweeps, a judge does not
+    circle.sister(X)
+    circle.join(A)
+    circle.say(A, asked)
+    circle.wait(3600)
+    assert ("observe", circle.lines[A], answer) in circle.transcript
+    circle.settle()
+
+
 def test_floods_are_rationed() -> None:
     circle = Circle(rates=Rates(floods=2))
     circle.sister(X)

@@ -357,10 +357,9 @@ async def absent(stage: Stage) -> None:
     await stage.until(lambda: bool(surfaced(stage.history, "bystander")))
     for name, who in ((receiver.config["name"], "receiver again"), (late, "latecomer")):
         await client(stage, "receiver", name, who)
-        await sent(stage, sender, name, [json.dumps(f"{stage.name} fence of {who}")])
-        await stage.until(
-            lambda who=who: value(json.dumps(f"{stage.name} fence of {who}")) in surfaced(stage.history, who)
-        )  # type: ignore[misc]
+        last = json.dumps(f"{stage.name} fence of {who}")
+        await sent(stage, sender, name, [last])
+        await stage.until(lambda who=who, last=last: value(last) in surfaced(stage.history, who))  # type: ignore[misc]
 
 
 async def copies(stage: Stage) -> None:
