@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Container
 from dataclasses import dataclass, replace
 from typing import Any
 
-from reference_impl.core import Channel, Expectation, Level, Step
+from reference_impl.core import Channel, Expectation, Level, Step, one_of
 from reference_impl.core.expectation import Hole
 from reference_impl.frog.choosing import an_fcid, an_id, some_of
 from reference_impl.frog.frames import (
@@ -18,13 +18,14 @@ from reference_impl.frog.frames import (
     Found,
     Lookup,
     Peers,
+    SisterErr,
     SisterFind,
     SisterFound,
     SisterLookup,
     SisterPeers,
 )
 from reference_impl.frog.gossip import Gossip
-from reference_impl.frog.identifiers import network_of
+from reference_impl.frog.identifiers import DASH, network_of
 from reference_impl.frog.limits import over
 from reference_impl.frog.presence import Phase, State
 from reference_impl.frog.registration import OVERLOAD, ServerStep
@@ -179,10 +180,10 @@ class Flooding(Gossip):
         ticket, flood = state.overlay.flood(frame.route_id)
         sender = state.sister(channel)
         if flood is None or not flood.open(state.now) or sender not in flood.asked:
-            return Step(state)
+            return self.uncounted(state, channel, "FROG-36-07", frame.route_id, tuple(Code))
         lookup = flood.request
         if not isinstance(lookup, SisterLookup) or lookup.target != frame.peer_key or not self.awaits(state, flood):
-            return Step(state)
+            return self.uncounted(state, channel, "FROG-36-07", frame.route_id, tuple(Code))
         state = replace(state, overlay=state.overlay.ended(ticket))
         state = self.routed_afar(state, lookup, flood.side, Adjacent(sender))
         if flood.cid:
@@ -196,7 +197,7 @@ class Flooding(Gossip):
         ticket, flood = state.overlay.flood((frame.server_id, frame.fcid))
         sender = state.sister(channel)
         if flood is None or not self.counts(state, flood, sender, frame):
-            return Step(state)
+            return self.uncounted(state, channel, "FROG-35-09", frame.fcid, (Code.BAD_REQUEST, Code.BAD_STATE))
         if flood.heard.get((sender, frame.peer_keys), channel) != channel:
             return Step(state)
         heard = flood.heard.set((sender, frame.peer_keys), channel)
@@ -205,6 +206,11 @@ class Flooding(Gossip):
         if not flood.cid:
             return self.toward(state, flood.side, "FROG-35-10", frame, lane_of(flood.request))
         return self.enough(state, ticket, flood)
+
+    def uncounted(self, state: State, channel: Channel, clause: str, id: str, codes: tuple[Code, ...]) -> ServerStep:
+        """An answer that does not count is ignored; who sent it may be told (AMB-31, AMB-32)."""
+        told = SisterErr(one_of(id, DASH), one_of(*codes))
+        return Step(state, (Expectation(clause, told, channel, Level.MAY, lane=f"id {id}"),))
 
     def counts(self, state: State, flood: Flood, sender: str, frame: SisterPeers) -> bool:
         find = flood.request

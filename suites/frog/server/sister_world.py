@@ -310,6 +310,23 @@ def answers(name: str) -> Saying:
     return says(name, answer)
 
 
+def wrongly(world: SisterWorld) -> Any:
+    """An answer of who was asked, with one thing wrong."""
+    request, fay = world.request, world.people["fay"]
+    if isinstance(request, SisterLookup):
+        return [SisterFound(request.route_id, fay.key), SisterFound(world.id(), request.target)][world.said % 2]
+    assert request, "who was asked was asked something"
+    right = SisterPeers(request.fcid, request.server_id, (fay.key,))
+    many = tuple(Peer(fay.network, bytes([n]) * 32).key for n in range(request.limit % 7 + 1))
+    faults = [
+        replace(right, fcid=world.id()),
+        replace(right, server_id="8" * 26),
+        replace(right, peer_keys=(fay.elsewhere("ELSEWHERE").key,)),
+        replace(right, peer_keys=many if len(many) > request.limit else (fay.elsewhere("E").key,)),
+    ]
+    return faults[world.said % len(faults)]
+
+
 def again(world: SisterWorld) -> Request:
     """The same once more, as it comes by another way."""
     assert world.request, "there is one"
@@ -419,6 +436,11 @@ def of_x(world: SisterWorld) -> bool:
     return there(world) and bool(world.pending) and world.by == X
 
 
+def over(world: SisterWorld) -> bool:
+    """The last request is answered, or its time is up."""
+    return idle(world) and world.request is not None
+
+
 def by_her(name: str) -> Possible:
     """The last route has that sister as a side, or bob."""
     return lambda world: there(world) and world.routed and world.source(name) != world.people["fay"].key
@@ -455,6 +477,9 @@ ALPHABET: dict[str, tuple[Possible, Saying]] = {
     "bob searches": (idle, says(BOB, *(lambda w, n=n: Find(w.cid, n) for n in LIMITS))),
     "y answers": (asked(Y), answers(Y)),
     "x answers": (asked(X), answers(X)),
+    "y answers wrongly": (asked(Y), says(Y, wrongly)),
+    "x answers unasked": (of_x, answers(X)),
+    "y answers too late": (over, answers(Y)),
     "it comes again": (of_x, says(X, again)),
     "it comes round": (of_x, says(Y, again)),
     "x contradicts": (of_x, says(X, otherwise)),
@@ -492,12 +517,23 @@ TOURS = Tours(
     ENDING,
     depth=14,
     length=80,
-    foul=("x fails to", "x is early", "x contradicts", "y contradicts", "x forges", "y forges", "x is odd"),
+    foul=(
+        "y answers wrongly",
+        "x answers unasked",
+        "y answers too late",
+        "x fails to",
+        "x is early",
+        "x contradicts",
+        "y contradicts",
+        "x forges",
+        "y forges",
+        "x is odd",
+    ),
     left_out={
         "a sister that leaves": "nothing shows when a server has noticed it; `federation-losses` has it",
         "two connections with one sister": "which of them stays may be decided late; `federation-gossip` has them",
         "servers that it dials, and gossip": "each needs a port; `federation-handshake` and `federation-gossip` have them",
-        "answers of who was not asked": "they may be refused or ignored; `federation-finds` and `federation-lookups` have them",
+        "requests of the server's own that come back": "to ignore them is a SHOULD; `federation-floods` has them",
         "@CHAL before it is due": "it may be answered or refused (AMB-35)",
         "a flood that is not passed on": "passing it on is a SHOULD, which the oracle leaves open; `federation-floods` has it",
     },
