@@ -59,15 +59,21 @@ class Hunt:
     def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> None:
         """A process has all items of a mutant or, where checks are asked about other mutants, of a check.
 
-        A mutant meets one case of every check, then the next of each: those of one check are much alike, and where the first
-        passes the others mostly do. What explores comes last: it takes seconds, and mostly a plain case has caught the mutant.
+        A mutant meets one case of every check, what claims least first, then the next of each: those of one check are much
+        alike, and where the first passes the others mostly do. What explores comes last: it takes seconds, and mostly a plain
+        case has caught the mutant.
         """
         before: Counter[tuple[str, str]] = Counter()  # cases of a check that a mutant has met
         turns: dict[pytest.Item, int] = {}
         for item in filter(has_mutant, items):
             pair = (mutant_of(item).name, _check(item))
             turns[item], before[pair] = before[pair], before[pair] + 1
-        met = sorted(turns, key=lambda item: (item.stash[CASE].group in EXPLORING, turns[item]))
+
+        def when(item: pytest.Item) -> tuple[bool, int, int]:
+            case = item.stash[CASE]
+            return case.group in EXPLORING, turns[item], len(case.requirements)
+
+        met = sorted(turns, key=when)
         for item in met:
             item.add_marker(pytest.mark.together(_check(item) if self._others else mutant_of(item).name))
         config.hook.pytest_deselected(items=[item for item in items if item not in turns])
