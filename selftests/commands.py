@@ -15,6 +15,7 @@ import tempfile
 from pathlib import Path
 
 from harness.cli import main
+from harness.judging.trial import crowding
 
 MODULES = [
     __name__,
@@ -34,16 +35,17 @@ FORKS.set_forkserver_preload(MODULES)
 
 
 def touchstone(*words: str, cwd: Path, timeout_s: float = 120) -> subprocess.CompletedProcess[str]:
-    """What `touchstone WORDS` says in that folder, and how it exits."""
+    """What `touchstone WORDS` says in that folder, and how it exits; a busy machine has as many times longer for it."""
+    most_s = timeout_s * crowding()
     with tempfile.TemporaryDirectory() as folder:
         out, err = Path(folder, "out"), Path(folder, "err")
         process = FORKS.Process(target=run, args=(words, cwd, out, err))
         process.start()
-        process.join(timeout_s)
+        process.join(most_s)
         if process.exitcode is None:
             process.kill()
             process.join()
-            raise subprocess.TimeoutExpired(words, timeout_s, out.read_text(), err.read_text())
+            raise subprocess.TimeoutExpired(words, most_s, out.read_text(), err.read_text())
         return subprocess.CompletedProcess(words, process.exitcode, out.read_text(), err.read_text())
 
 
