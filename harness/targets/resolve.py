@@ -26,14 +26,14 @@ def bundled() -> list[str]:
     return sorted(path.parent.name for path in TARGETS.glob("*/target.toml")) + examples()
 
 
-SLOW_BUILDS = ("rust",)
-"""Languages in which a build takes longer than all checks of what was built."""
+SLOW = ("rust", "java")
+"""Languages in which a build takes longer than all checks of what was built, or a start longer than most cases."""
 
 
 def examples(quick: bool = False) -> list[str]:
-    """`examples/<protocol>-<language>`, and what else of it has a manifest of its own; or those that are built in seconds."""
+    """`examples/<protocol>-<language>`, and what else of it has a manifest of its own; or all but the slow ones."""
     found = [path for path in TARGETS.glob("examples/**/target.toml") if "node_modules" not in path.parts]
-    chosen = [path for path in found if not quick or load(path).language not in SLOW_BUILDS]
+    chosen = [path for path in found if not quick or load(path).language not in SLOW]
     return sorted(str(path.parent.relative_to(TARGETS)) for path in chosen)
 
 

@@ -10,7 +10,7 @@ import pytest
 from harness.places import TARGETS
 from harness.targets.manifest import load
 
-TOOLS = {"javascript": "node", "go": "go", "rust": "cargo", "c": "make"}
+TOOLS = {"javascript": "node", "go": "go", "rust": "cargo", "c": "make", "java": "javac"}
 
 
 def toolchain(example: str) -> None:

@@ -24,9 +24,23 @@ async def limited(trial: Trial, capability: str, **config: Any) -> ServerUnderTe
 async def expect_overload(line: PeerLine, text: str, id: str, clause: str) -> None:
     """This is over a limit: one of the two codes, and nothing else (FROG-40-04)."""
     await line.raw(message(text))
-    heard = await line.any_next(f"ERR {id} {OVERLOAD[0]}", clause)
+    is_overload(await line.any_next(f"ERR {id} {OVERLOAD[0]}", clause), id, clause)
+
+
+def is_overload(heard: Any, id: str, clause: str) -> None:
     if not isinstance(heard, Err) or heard.code not in OVERLOAD or heard.id != id:
         raise Broken(clause, f"ERR {id} {' or '.join(OVERLOAD)}", str(heard))
+
+
+async def expect_no_room(line: PeerLine) -> None:
+    """Refused when it asks, or once it has proven its key: section 40 bounds registered peers and names no command."""
+    await line.raw(message(f"JOIN {line.key}"))
+    heard = await line.any_next(f"ERR - {OVERLOAD[0]}, or CHAL", "FROG-40-02")
+    if isinstance(heard, Chal):
+        line.nonce = heard.nonce
+        await line.auth()
+        heard = await line.any_next(f"ERR - {OVERLOAD[0]}", "FROG-40-02")
+    is_overload(heard, "-", "FROG-40-02")
 
 
 @clauses("FROG-40-02")
@@ -36,10 +50,11 @@ async def test_a_full_server_takes_no_more(trial: Trial, bound: str) -> None:
     server = await limited(trial, "bounds", **{bound: 2})
     first, _ = [await server.in_state("auth-pending" if bound == "max_challenges" else "registered") for _ in range(2)]
     third = await server.in_state("hello-ok")
-    await expect_overload(third, f"JOIN {third.key}", "-", "FROG-40-02")
     if bound == "max_challenges":
+        await expect_overload(third, f"JOIN {third.key}", "-", "FROG-40-02")
         await first.expect_state("auth-pending", "FROG-40-02")
     else:
+        await expect_no_room(third)
         await first.find()
     await server.close()
 
