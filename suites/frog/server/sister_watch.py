@@ -11,7 +11,7 @@ from harness.judging.trial import Trial
 from harness.judging.watch import Watch
 from harness.touring.tour import likeliest
 from harness.touring.world import Say, Stimulus
-from reference_impl.core import Channel
+from reference_impl.core import Channel, Level
 from reference_impl.frog.frames import (
     Chal,
     Err,
@@ -40,8 +40,8 @@ ANSWERED = (*OPEN, Phase.SISTER)
 
 
 class SisterGuide(Watch[State]):
-    """Leads the server through a walk. Behind each letter everybody who is there asks something: whatever the letter made the
-    server say to anybody has been said before it answers that."""
+    """Leads the server through a walk. Behind each letter whoever spoke asks something, and then whoever should have heard of it
+    and has not: what the server says to them it has said before it answers that."""
 
     def __init__(self, trial: Trial, server: Federation, clock: Clock) -> None:
         config = Config(server.id, server.uri, TIMERS, mesh=MESH, slack_s=SLACK_S, remembers=True)
@@ -135,7 +135,8 @@ class SisterGuide(Watch[State]):
         await self.settle()
         spoke, self._spoke = self._spoke, None
         await self._ask([spoke] if spoke is not None else [])
-        await self._ask([channel for channel in self.lines if channel != spoke])
+        owed = {debt.channel for p in self.oracle.frontier for debt in p.owed if debt.level is not Level.MAY}
+        await self._ask([channel for channel in self.lines if channel in owed])
         await self._rest()
         judged, self._judged = self._judged, []
         return judged
