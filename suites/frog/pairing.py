@@ -10,6 +10,7 @@ new LOOKUP works.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
@@ -70,7 +71,8 @@ async def client(stage: Stage, seat: str, peer: wire.Peer, who: str = "") -> End
     if "backoff_ms" in stage.party(seat).capabilities:
         config["backoff_ms"] = BACKOFF_MS
     end = await stage.end(seat, config, who=who)
-    await joined(stage, end)
+    if not await joined(stage, end) and stage.profile in WHOLE:
+        raise TargetRefused(f"{end.who} did not come to join")
     return end
 
 
@@ -81,9 +83,9 @@ def is_joined(history: History, who: str) -> bool:
     return bool(said) and said[-1].what == "status" and bool(said[-1].data.get("registered"))
 
 
-async def joined(stage: Stage, end: End) -> None:
+async def joined(stage: Stage, end: End) -> bool:
     slow = 0.0 if "backoff_ms" in end.capabilities else SLOWEST_REDIAL_S
-    await stage.until(lambda: is_joined(stage.history, end.who), slow)
+    return await stage.until(lambda: is_joined(stage.history, end.who), slow)
 
 
 async def asked(stage: Stage, end: End, op: str, **args: Any) -> dict[str, Any]:
@@ -194,17 +196,23 @@ def routes_are_apart(history: History, profile: str) -> Iterator[Breach]:
 def the_new_has_it(history: History, profile: str) -> Iterator[Breach]:
     """Behind a replacement a new route leads to the new connection, and nothing comes to the old one."""
     since = next(place for place, m in enumerate(history.moments) if m.what == "replaced")
-    sent = [payload for place, _, _, payload in signalled(history, "caller") if place > since]
+    old_route = history.moments[since].data["route"]
+    sent = [
+        payload for place, route, _, payload in signalled(history, "caller") if place > since and route != old_route
+    ]
     yield from lost("FROG-25-09", sent, [text.split(" ")[-1] for text in heard(history, "callee again")])
+    if stray := [text for text in heard(history, "callee again") if old_route in text]:
+        yield Breach("FROG-25-05", "a route ends with its connection", stray[0][:120])
     old = [text for text in heard(history, "callee") if text.split(" ")[-1] in sent]
     if old:
         yield Breach("FROG-25-06", "nothing at a replaced connection", old[0][:120])
 
 
 def gone_is_gone(history: History, profile: str) -> Iterator[Breach]:
+    clause = "FROG-19-01" if history.count("callee", "answered", "leave") else "FROG-18-02"
     for moment in history.moments:
         if moment.kind == "note" and moment.what == "ghost":
-            yield Breach("FROG-19-01", "a peer that left is not found", str(moment.data["how"]))
+            yield Breach(clause, "a peer that left is not found", str(moment.data["how"]))
 
 
 # -- scenarios -----------------------------------------------------------------------------------------------------------
@@ -272,7 +280,10 @@ async def replaced(stage: Stage) -> None:
     await callee.stop()
     again = stage.ends[-1]
     await joined(stage, again)
-    stage.history.add("harness", "note", "replaced")
+    old_route = stage.history.told("callee", "signal")[-1].data.get("route_id")
+    stage.history.add("harness", "note", "replaced", {"route": old_route})
+    with contextlib.suppress(TargetRefused):
+        await caller.do("signal", route_id=old_route, kind="ICE", payload=b"late".hex())
     route = (await asked(stage, caller, "lookup", peer_key=two.key))["route_id"]
     for n in range(3):
         await caller.do("signal", route_id=route, kind="OFFER", payload=bytes([n, 1]).hex())
@@ -346,13 +357,18 @@ async def large(stage: Stage) -> None:
     await signal(stage, (bytes(range(256)) * 255 + bytes(256),))
 
 
-async def leaving(stage: Stage) -> None:
+async def closing(stage: Stage) -> None:
+    await leaving(stage, by_close=True)
+
+
+async def leaving(stage: Stage, by_close: bool = False) -> None:
+    """With a word, or by closing its connection: from then on nobody finds it."""
     one, two = peers_of(stage)
     note(stage, one, two)
     callee = await client(stage, "callee", two)
     caller = await client(stage, "caller", one)
     await asked(stage, caller, "lookup", peer_key=two.key)
-    await callee.do("leave")
+    await (callee.stop() if by_close else callee.do("leave"))
     for _ in range(MOST_TRIES):
         try:
             await caller.do("lookup", peer_key=two.key)
@@ -372,7 +388,8 @@ SCENARIOS = (
     Scenario("crowd", crowd, (as_many_as_asked,), ("FROG-22-02", "FROG-22-03", "FROG-22-06"), profiles=(NONE,)),
     Scenario("routes", routes, (routes_are_apart,), ("FROG-26-03", "FROG-25-09", "FROG-26-04"), profiles=("slow",)),
     Scenario("replaced", replaced, (the_new_has_it,), ("FROG-25-06", "FROG-25-09"), profiles=(NONE,)),
-    Scenario("leave", leaving, (gone_is_gone,), ("FROG-19-01",), profiles=("slow",)),
+    Scenario("leave", leaving, (gone_is_gone,), ("FROG-19-01",), {"by": "word"}, profiles=("slow",)),
+    Scenario("leave", closing, (gone_is_gone,), ("FROG-18-02",), {"by": "close"}, profiles=("slow",)),
 )
 
 ACROSS = tuple(

@@ -246,17 +246,17 @@ def told_of_hearing(stage: Stage) -> None:
 
 
 def complete(stage: Stage, talk: Talk) -> bool:
-    """Has everything arrived, with its receipts where they can be heard? Asked behind every moment: it only counts."""
+    """Has everything arrived, with its receipts where they can be heard? A peer may acknowledge more than Messages."""
     history, hears_what = stage.history, stage.kept["hears"]
     for who, its, other, theirs, label in (
         (talk.end.who, talk.here, "acceptor", talk.there, "dialler"),
         ("acceptor", talk.there, talk.end.who, talk.here, "acceptor"),
     ):
-        sent = sum(q.data["session"] == its for _, q, _, _ in history.answers(who, "send"))
-        awaited = [(other, "message", theirs), *([(who, "acked", its)] if "acked" in hears_what[label] else [])]
-        for listener, what, session in awaited:
-            if sum(m.data.get("session") == session for m in history.told(listener, what)) < sent:
-                return False
+        ids = [str(a.data.get("id")) for _, q, _, a in history.answers(who, "send") if q.data["session"] == its]
+        arrived = sum(m.data.get("session") == theirs for m in history.told(other, "message"))
+        acked = {str(m.data.get("id")) for m in history.told(who, "acked") if m.data.get("session") == its}
+        if arrived < len(ids) or ("acked" in hears_what[label] and not acked.issuperset(ids)):
+            return False
     return True
 
 
