@@ -40,3 +40,11 @@ def test_a_hostile_target_costs_little_and_is_told_what_it_did(name: str, tmp_pa
     assert "error" not in found.tally
     assert WORDS[name] in found.sentence
     assert found.megabytes < MOST_MB
+
+
+def test_json_that_is_spelled_too_deep_is_the_targets_fault(tmp_path: Path) -> None:
+    """The line is flat, what its hex means is not: no `error` of ours."""
+    found = seen(replace(SHELF["spells_deep"], role="peerbus/codec/framing/vector"), tmp_path)
+    assert found.exit == 1, found.row()
+    assert "error" not in found.tally
+    assert "nested too deep" in found.sentence

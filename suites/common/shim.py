@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
@@ -27,6 +28,14 @@ def text(value: Any) -> str:
 def raw(value: Any) -> bytes:
     """Bytes travel as hex."""
     return bytes.fromhex(text(value))
+
+
+def parsed(value: str | bytes) -> Any:
+    """The JSON that a text holds; one that is nested deeper than any reader goes holds none."""
+    try:
+        return json.loads(value)
+    except RecursionError:
+        raise ValueError("it is nested too deep") from None
 
 
 def whole(value: Any) -> int:

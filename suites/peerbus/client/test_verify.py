@@ -12,6 +12,7 @@ from collections.abc import Callable
 from harness.catalogue.cases import axis, clauses
 from harness.errors import TargetFailed, TargetRefused
 from harness.judging.trial import Broken, Trial
+from reference_impl.peerbus.client import same_json
 from reference_impl.peerbus.signing import Profile
 from suites.peerbus import wire
 from suites.peerbus.client.under_test import ClientLine, ClientUnderTest
@@ -26,8 +27,8 @@ async def assert_accepted(client: ClientUnderTest, line: ClientLine, texts: Memb
     await line.text(wire.delivery(texts))
     got = await client.message(clause)
     client.trial.expect(got.id == wire.id_of(texts), f"{texts['id']} surfaced", got, clause)
-    wanted, came = json.loads(texts.get("body", "null")), json.loads(got.body)
-    client.trial.expect(came == wanted, f"the body {texts.get('body')}", got.body, clause)
+    same = same_json(got.body, texts.get("body", "null").encode())
+    client.trial.expect(same, f"the body {texts.get('body')}", got.body, clause)
     await client.consume(got.id)
     await line.expect_ack(got.id, clause)
 

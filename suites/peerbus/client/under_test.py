@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import base64
-import json
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -17,6 +16,7 @@ from harness.judging.inbox import Inbox
 from harness.judging.trial import Broken, Trial, need
 from harness.targets import Session
 from reference_impl.io.websocket import WebSocket
+from reference_impl.peerbus.client import same_json
 from reference_impl.peerbus.frames import Ack, Close, Deliver, Envelope, Frame, Peers, Register
 from reference_impl.peerbus.host import UNTOLD, Surfaced
 from suites.common.connect import WebSocketPort
@@ -244,7 +244,7 @@ class ClientUnderTest:
         got = await self.message(clause)
         wanted = (envelope.id, envelope.sender)
         self.trial.expect((got.id, got.sender) == wanted, f"{wanted} surfaced next", got, clause)
-        same = json.loads(got.body) == json.loads(envelope.body)
+        same = same_json(got.body, envelope.body)
         self.trial.expect(same, f"the body {envelope.body!r}", got.body, clause)
         return got
 

@@ -12,6 +12,7 @@ from harness.catalogue.cases import axis, clauses
 from harness.catalogue.vectors import Vector, load
 from harness.errors import TargetFailed
 from harness.judging.trial import Broken, Each, Trial
+from suites.common import shim
 from suites.peerbus.codec.strategies import Parts, parts, wires
 from suites.peerbus.codec.under_test import CodecUnderTest
 
@@ -61,7 +62,7 @@ async def assert_lines(codec: CodecUnderTest, wires: list[bytes]) -> list[bytes]
 
 def _is_object(line: bytes) -> bool:
     try:
-        return isinstance(json.loads(line), dict)
+        return isinstance(shim.parsed(line), dict)
     except ValueError:
         return False
 

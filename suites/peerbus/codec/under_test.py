@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -60,4 +59,4 @@ def shown(name: str, value: bytes | list[bytes]) -> str:
 
 def value_of(text: Any) -> Any:
     """The JSON value that the target says a line holds."""
-    return None if text is None else json.loads(shim.raw(text))
+    return None if text is None else shim.parsed(shim.raw(text))

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from typing import Any
 
 from harness.catalogue.cases import axis, clauses
 from harness.judging.trial import Broken, Each, Trial
+from suites.common import shim
 from suites.sbp.codec.under_test import CodecUnderTest, Refusal, same_frame
 from suites.sbp.wire import A
 
@@ -97,7 +97,7 @@ async def test_a_handshake_is_written_as_json(codec: CodecUnderTest, trial: Tria
 
 def parsed(raw: bytes) -> dict[str, Any]:
     try:
-        payload = json.loads(raw.decode("utf-8"))
+        payload = shim.parsed(raw.decode("utf-8"))
     except ValueError as error:
         raise Broken("SBP-HS-01", "JSON in UTF-8", f"{raw!r}: {error}") from None
     if not isinstance(payload, dict):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from typing import Any
 
@@ -89,7 +88,7 @@ def parts(wire: bytes) -> tuple[bytes, Any]:
     if wire[:1] != b"\x00" or wire[start - 1 : start] != b"\x00":
         return wire, None
     try:
-        return wire[:start], json.loads(wire[start:].decode("utf-8"))
+        return wire[:start], shim.parsed(wire[start:].decode("utf-8"))
     except ValueError:
         return wire, None
 
