@@ -235,6 +235,25 @@ async def find(stage: Stage) -> None:
             return
 
 
+async def servers(stage: Stage) -> None:
+    """Who asks for other servers where there are none is told so, and goes on."""
+    one, two = peers_of(stage)
+    note(stage, one, two)
+    await client(stage, "callee", two)
+    caller = await client(stage, "caller", one)
+    for limit in (LIMIT, 1):
+        await asked(stage, caller, "getservers", limit=limit)
+    await asked(stage, caller, "find", limit=LIMIT)
+
+
+def none_is_named(history: History, profile: str) -> Iterator[Breach]:
+    """A server that has no sisters has verified none."""
+    for _, _, _, answer in history.answers("caller", "getservers"):
+        if uris := answer.data.get("uris"):
+            yield Breach("FROG-21-06", "verified sisters only, and there are none", str(uris))
+    yield from found_one_another(history, profile)
+
+
 async def crowd(stage: Stage) -> None:
     """More peers than anybody is told of, with a network beside them whose name begins alike."""
     network = wire.network()[:14]
@@ -385,6 +404,7 @@ SCENARIOS = (
     Scenario("find", find, (found_one_another,), ("FROG-22-02", "FROG-22-03"), profiles=("slow", *PAUSES)),
     Scenario("signal", signal, (signals_arrive,), ("FROG-26-03", "FROG-26-01", "FROG-25-06"), {"size": "small"}),
     Scenario("signal", large, (signals_arrive,), ("FROG-26-03", "FROG-5-20"), {"size": "limit"}, profiles=("slow",)),
+    Scenario("servers", servers, (none_is_named,), ("FROG-21-01", "FROG-21-06"), profiles=("slow",)),
     Scenario("crowd", crowd, (as_many_as_asked,), ("FROG-22-02", "FROG-22-03", "FROG-22-06"), profiles=(NONE,)),
     Scenario("routes", routes, (routes_are_apart,), ("FROG-26-03", "FROG-25-09", "FROG-26-04"), profiles=("slow",)),
     Scenario("replaced", replaced, (the_new_has_it,), ("FROG-25-06", "FROG-25-09"), profiles=(NONE,)),
