@@ -302,16 +302,16 @@ async def answers_everything_with_noise(reader: Reader, writer: Writer) -> None:
         writer.write(os.urandom(512))
 
 
-async def main(name: str, port: int) -> None:
+async def main(name: str, *ports: int) -> None:
     async def handle(reader: Reader, writer: Writer) -> None:
         with contextlib.suppress(OSError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
             await HOSTILE[name](reader, writer)
         with contextlib.suppress(OSError):
             writer.close()
 
-    server = await asyncio.start_server(handle, "127.0.0.1", port)
-    await server.serve_forever()
+    servers = [await asyncio.start_server(handle, "127.0.0.1", port) for port in ports]
+    await asyncio.gather(*(server.serve_forever() for server in servers))
 
 
 if __name__ == "__main__":
-    asyncio.run(main(sys.argv[1], int(sys.argv[2])))
+    asyncio.run(main(sys.argv[1], *map(int, sys.argv[2:])))
