@@ -14,8 +14,8 @@ from selftests.fakes.__main__ import FIRST, MOST_MB, seen, shelf
 
 SHELF = {fake.name: fake for fake in shelf()}
 WORDS = {
-    "announces_a_tebibyte": "it floods: a message of more than 2097152 bytes",
-    "answers_at_length": "it floods: a message of more than 2097152 bytes",
+    "announces_a_tebibyte": "it floods: a message of more than 4194304 bytes",
+    "answers_at_length": "it floods: a message of more than 4194304 bytes",
     "floods_pings": "it floods: it does not read: more than 1048576 bytes wait for it",
     "drips_its_header": "no answer within",
     "redirects_to_a_file": "no WebSocket connection",

@@ -19,8 +19,8 @@ from reference_impl.io.listener import Listener
 from reference_impl.io.tcp import Stream
 from reference_impl.io.websocket import Settings, WebSocket
 
-MOST_MESSAGE = 2 * 2**20
-"""Bytes of one message of a target that anybody looks at: twice what any protocol of ours allows."""
+MOST_MESSAGE = 4 * 2**20
+"""Bytes of one message of a target that anybody looks at: a mebibyte of text, re-encoded with escapes, is three."""
 
 CLOSE_S = 1.0
 """How long a target may take to answer a close frame; nothing is judged by it."""
