@@ -11,7 +11,7 @@ from spark_reports.job import Options, report_with
 from spark_reports.lake import TABLES_VERSION
 
 PROTOCOL, TARGETS = "sbp", ("reference", "python:selftests.sbp.variants:Eager", "mutant:sbp/trims-subjects")
-TABLES = ("target_case", "culprits", "matrix", "layers", "groups", "changes", "flaky")
+TABLES = ("target_case", "culprits", "matrix", "layers", "groups")  # of one night: no changes, nothing flaky
 OF_ONE_RUN = {"run_id", "run_date", "seq", "began", "failure", "timeline", "replay", "reading_along"}
 """Which run it was and when, and what has the random names of one run in it."""
 
