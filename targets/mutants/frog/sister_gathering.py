@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from reference_impl.core import Channel, Expectation, Step
+from reference_impl.core import Channel, Expectation, Level, Step
 from reference_impl.frog.choosing import some_of
 from reference_impl.frog.frames import Code, Err, Find, Found, Peers, SisterFind, SisterFound, SisterLookup, SisterPeers
 from reference_impl.frog.presence import State
@@ -214,7 +214,8 @@ class TheLastFoundWins(ServerMachine):
         step, sender = super().found_by_sister(state, channel, frame), state.sister(channel)
         _, flood = state.overlay.flood(frame.route_id)
         route = state.routes.get(frame.route_id)
-        if step.owes or flood is None or route is None or sender not in flood.asked or route.peer_b != frame.peer_key:
+        counted = any(debt.level is Level.MUST for debt in step.owes)
+        if counted or flood is None or route is None or sender not in flood.asked or route.peer_b != frame.peer_key:
             return step
         moved = step.state.routes.add(frame.route_id, replace(route, side_b=Adjacent(sender)))
         return replace(step, state=replace(step.state, routes=moved))
