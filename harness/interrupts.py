@@ -7,6 +7,8 @@ thirty runs that were ended at a random moment one went on to its end.
 from __future__ import annotations
 
 import signal
+import sys
+import warnings
 
 AGAIN_S = 5.0
 
@@ -27,11 +29,17 @@ class Interrupts:
         if number == signal.SIGTERM:  # one is enough: what was begun is put in order
             signal.signal(signal.SIGTERM, signal.SIG_IGN)
         self.code = 128 + number
+        sys.unraisablehook = _is_ending
+        warnings.simplefilter("ignore")
         self._again(number, frame)
 
     def _again(self, number: int, frame: object) -> None:
         signal.setitimer(signal.ITIMER_REAL, AGAIN_S)
         raise KeyboardInterrupt
+
+
+def _is_ending(_: object) -> None:
+    """What is ended in its middle complains of it, or drops the interrupt in a destructor: nobody is told, it comes again."""
 
 
 def heard() -> None:
