@@ -44,6 +44,16 @@ async def verified(federation: Federation, count: int) -> list[Listening]:
     return listening
 
 
+async def asked_for_more(federation: Federation, seed: Listening) -> tuple[SisterLine, str]:
+    """A sister that it dialled and now asks whom else she knows: her connection, and the question's id."""
+    federation.config["discover"] = 1
+    await federation.start()
+    line = await seed.dialled()
+    line.gossips = True
+    await line.accept_until("sister")
+    return line, (await line.expect(SisterList, "FROG-33-08")).fcid
+
+
 def unlike(federation: Federation, sister: str) -> Sibling:
     """One whose id is smaller or larger than the server's, if that has the seed that it is told."""
     return sibling(smaller_than=federation.id) if sister == "smaller" else sibling(larger_than=federation.id)
@@ -263,13 +273,8 @@ async def test_servers_that_nobody_asked_about(mesh: Federation, trial: Trial) -
 async def test_who_is_named_is_dialled_before_it_is_told(federation: Federation, trial: Trial) -> None:
     """It asks its sister, dials the server that she names, and tells of it once that has proven itself, and not before."""
     seed, unknown = await federation.listen(), await federation.listen(seed=False)
-    federation.config["discover"] = 1
-    await federation.start()
-    first = await seed.dialled()
-    first.gossips = True
-    await first.accept_until("sister")
-    asked = await first.expect(SisterList, "FROG-33-08")
-    await first.send(SisterServers(asked.fcid, ((unknown.who.id, unknown.who.uri),)))
+    first, asked = await asked_for_more(federation, seed)
+    await first.send(SisterServers(asked, ((unknown.who.id, unknown.who.uri),)))
     second = await unknown.dialled()
     uris = await told(federation)
     trial.expect(unknown.who.uri not in uris, f"no {unknown.who.uri} yet", uris, "FROG-30-04")
@@ -285,14 +290,9 @@ async def test_who_is_named_is_dialled_before_it_is_told(federation: Federation,
 async def test_who_is_not_who_was_named(federation: Federation, trial: Trial) -> None:
     """At the URI that was named another server answers, and proves that it is another: the record is not told."""
     seed, unknown = await federation.listen(), await federation.listen(seed=False)
-    federation.config["discover"] = 1
-    await federation.start()
-    first = await seed.dialled()
-    first.gossips = True
-    await first.accept_until("sister")
-    asked = await first.expect(SisterList, "FROG-33-08")
+    first, asked = await asked_for_more(federation, seed)
     named = sibling()
-    await first.send(SisterServers(asked.fcid, ((named.id, unknown.who.uri),)))
+    await first.send(SisterServers(asked, ((named.id, unknown.who.uri),)))
     second = await unknown.dialled()
     await second.greeted()
     await second.hello()
@@ -307,13 +307,8 @@ async def test_who_is_not_who_was_named(federation: Federation, trial: Trial) ->
 async def test_another_uri_by_hearsay(federation: Federation, trial: Trial) -> None:
     """A verified server is named at another URI: that is not told before it was dialled with success."""
     seed, elsewhere = await federation.listen(), await federation.listen(seed=False)
-    federation.config["discover"] = 1
-    await federation.start()
-    line = await seed.dialled()
-    line.gossips = True
-    await line.accept_until("sister")
-    asked = await line.expect(SisterList, "FROG-33-08")
-    await line.send(SisterServers(asked.fcid, ((seed.who.id, elsewhere.who.uri),)))
+    line, asked = await asked_for_more(federation, seed)
+    await line.send(SisterServers(asked, ((seed.who.id, elsewhere.who.uri),)))
     await line.fence()
     uris = await told(federation)
     trial.expect(elsewhere.who.uri not in uris, f"no {elsewhere.who.uri}", uris, "FROG-30-05")
