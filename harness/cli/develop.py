@@ -31,7 +31,7 @@ def mutants(
     generated: Annotated[
         bool, typer.Option("--generated", help="the reference's own source changed operator by operator instead")
     ] = False,
-    most: Annotated[int, typer.Option(help="of the generated ones, so many")] = 400,
+    most: Annotated[int, typer.Option(help="of the generated ones, so many")] = 300,
     only: Annotated[list[str] | None, typer.Option(help="this mutant; may be repeated")] = None,
     list_: Annotated[bool, typer.Option("--list", help="only name the mutants and their faults")] = False,
     workers: Annotated[int, typer.Option("-n", "--workers", min=0, help="processes that run cases; 0: choose")] = 2,

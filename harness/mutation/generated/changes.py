@@ -266,6 +266,33 @@ def _runnable(tree: ast.Module) -> Iterator[tuple[str, ast.AST]]:
         yield from walk(statement, "")
 
 
+def clauses_obeyed(change: Change) -> set[str]:
+    """Those that stand in its function, in the rows of a table that name this function, and on its own lines."""
+    source = (ROOT / f"{change.module.replace('.', '/')}.py").read_text()
+    lines = source.splitlines()
+    called = change.name.split(":")[1]
+    bodies = [
+        ast.get_source_segment(source, node) or ""
+        for function, node in functions_in(ast.parse(source))
+        if function == called
+    ]
+    rows = [line for line in lines if re.search(rf"\.{called.rpartition('.')[2]}\b\)", line)]
+    own = lines[change.line - 1 : change.line + change.before.count("\n")]
+    return set(CLAUSE.findall("\n".join((*bodies, *rows, *own))))
+
+
+def functions_in(node: ast.AST, inside: str = "") -> Iterator[tuple[str, ast.AST]]:
+    """Every function below a node, with its name as changes have it."""
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            name = f"{inside}.{child.name}" if inside else child.name
+            if not isinstance(child, ast.ClassDef):
+                yield name, child
+            yield from functions_in(child, name)
+        else:
+            yield from functions_in(child, inside)
+
+
 def _is_protocol(node: ast.AST) -> bool:
     """A class that only says what others have to offer."""
     return isinstance(node, ast.ClassDef) and any("Protocol" in ast.unparse(base) for base in node.bases)

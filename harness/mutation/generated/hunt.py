@@ -267,9 +267,14 @@ class Hunter:
         return plugin.results
 
 
-def as_target(protocol: str, change: Change, called: Called) -> Quarry:
+def as_target(protocol: str, change: Change, called: Called, of: Callable[[str], bool] = lambda case: True) -> Quarry:
     """The change in the target. Only cases that call its function there can tell."""
-    return Quarry(change.name, lambda: copies.use(copies.copied(protocol, change)), where(change, called))
+    shows = where(change, called)
+
+    def prepare() -> None:
+        copies.use(copies.copied(protocol, change))
+
+    return Quarry(change.name, prepare, lambda case: of(case) and shows(case))
 
 
 def as_judge(
@@ -278,7 +283,7 @@ def as_judge(
     """The change in the oracle, where only cases that it judges can tell.
 
     The target is an honest copy or a variant: a false alarm gives the change away. Or it has a planted fault that the honest
-    oracle sees: then a pass does. Before the honest copy only cases that have called its function can; others may call more.
+    oracle sees: then a pass does. Where it was listened to what the cases call, only those that call its function can tell.
     """
 
     def prepare() -> None:
@@ -287,7 +292,7 @@ def as_judge(
 
     noticed = KILLS | {Verdict.ERROR}  # an oracle that does not run is not one that errs in silence
     judges = judged(protocol, role, TOURS if rival else "")
-    shows = where(change, called) if called else judges
+    shows = where(change, called) if called is not None else judges
     return Quarry(change.name, prepare, lambda case: judges(case) and shows(case), noticed)
 
 
@@ -299,7 +304,8 @@ class Rival:
     make: Callable[[], copies.Factory]
 
     def before_the_honest(self, protocol: str, role: str) -> Quarry:
-        return Quarry(self.name, lambda: copies.use(self.make()), judged(protocol, role, TOURS))
+        judges, calls = judged(protocol, role, TOURS), Calls(protocol)
+        return Quarry(self.name, lambda: copies.use(self.make()), judges, calls=calls)
 
 
 def planted(mutant: Mutant) -> Rival:
@@ -308,6 +314,16 @@ def planted(mutant: Mutant) -> Rival:
 
 def variant(protocol: str, name: str) -> Rival:
     return Rival(name, lambda: copies.variant(protocol, name))
+
+
+def by_oracle(case: str) -> bool:
+    """Is the oracle the only judge of this case?"""
+    return case.split("/")[2] in JUDGED
+
+
+def by_cases(case: str) -> bool:
+    """Does the case say by itself what it expects?"""
+    return not by_oracle(case)
 
 
 def judged(protocol: str, role: str, group: str = "") -> Callable[[str], bool]:

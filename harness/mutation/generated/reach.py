@@ -9,11 +9,11 @@ import sys
 import threading
 import types
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from harness.mutation.generated.changes import Change
+from harness.mutation.generated.changes import Change, functions_in
 from harness.places import ROOT
 from harness.shim import Emit, Hello, Shim
 
@@ -140,15 +140,5 @@ def where(change: Change, called: Called) -> Callable[[str], bool]:
 def defined(change: Change) -> set[str]:
     """The functions of a change's module, as changes are named."""
 
-    def walk(node: ast.AST, inside: str) -> Iterator[str]:
-        for child in ast.iter_child_nodes(node):
-            if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-                name = f"{inside}.{child.name}" if inside else child.name
-                if not isinstance(child, ast.ClassDef):
-                    yield name
-                yield from walk(child, name)
-            else:
-                yield from walk(child, inside)
-
     path = ROOT / f"{change.module.replace('.', '/')}.py"
-    return {f"{change.stem}:{name}" for name in walk(ast.parse(path.read_bytes()), "")}
+    return {f"{change.stem}:{name}" for name, _ in functions_in(ast.parse(path.read_bytes()))}

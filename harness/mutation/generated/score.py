@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -16,7 +16,7 @@ from rich.markup import escape
 from harness.errors import UsageError
 from harness.judging.result import CaseResult, Verdict, now
 from harness.mutation.generated import copies
-from harness.mutation.generated.changes import Change, changes_of
+from harness.mutation.generated.changes import Change, changes_of, clauses_obeyed
 from harness.mutation.generated.hunt import (
     JUDGED,
     Hunted,
@@ -25,22 +25,26 @@ from harness.mutation.generated.hunt import (
     Rival,
     as_judge,
     as_target,
+    by_cases,
+    by_oracle,
     planted,
     variant,
 )
 from harness.mutation.generated.listed import Survivor, listed
-from harness.mutation.generated.reach import can_show
+from harness.mutation.generated.reach import Called, can_show
 from harness.mutation.kills import MACHINE
-from harness.mutation.mutant import mutants_of
+from harness.mutation.mutant import Mutant, mutants_of
 from harness.places import ROOT, SUITES
 from harness.running.recorder import Recorder
 from harness.running.stream import StreamWriter
 
-MOST = 400
+MOST = 300
 """Changes tried of a protocol: in an order that has nothing to do with where they stand, so that any number is a sample."""
 
 BLIND = 6
 """Planted faults of machines that a changed judge is shown: it has to see each, as the honest one does."""
+PER_CLAUSE = 3
+"""And so many more of each clause that the changed function obeys."""
 
 
 @dataclass
@@ -58,6 +62,11 @@ class Score:
         """Neither killed nor let live."""
         gone = self.killed.keys() | self.incompetent | self.listed.keys()
         return [change for name, change in self.changes.items() if name not in gone]
+
+    def left(self, changes: Sequence[Change]) -> list[Change]:
+        """Those of them that nothing has caught yet."""
+        gone = self.killed.keys() | self.incompetent
+        return [change for change in changes if change.name not in gone]
 
     @property
     def let_live(self) -> list[str]:
@@ -114,6 +123,8 @@ class Score:
 def generated_score(protocol: str, *, most: int, only: Sequence[str], workers: int, seed: int) -> Score:
     """Try the changes of a protocol's reference: in the target, and those that an oracle reads in the judge as well.
 
+    What takes least comes first, since each step has only to do with what the ones before have left: the conversations that an
+    oracle judges, in both readers; then the cases that judge by themselves; then the judge before targets that are not honest.
     Those that are let live with a reason are tried again only where they are named.
     """
     began = time.perf_counter()
@@ -125,47 +136,82 @@ def generated_score(protocol: str, *, most: int, only: Sequence[str], workers: i
     tried = [change for change in chosen if only or change.name not in score.listed]
     hunter = Hunter(protocol, seed=seed, workers=workers, told=score.tell)
     hunter.listen()
-    reached = [change for change in tried if can_show(change, hunter.called["target"])]
-    score.take(hunter.hunt([as_target(protocol, change, hunter.called["target"]) for change in reached]))
-    for role in judging(protocol):
-        judge_by(hunter, score, role, tried)
+    called = hunter.called["target"]
+    reached = [change for change in tried if can_show(change, called)]
+    read = {role: read_by(hunter, role, tried) for role in judging(protocol)}
+    score.take(hunter.hunt([as_target(protocol, change, called, by_oracle) for change in reached]))
+    for role, changes in read.items():
+        judge = hunter.called["judge"]
+        score.take(hunter.hunt([as_judge(protocol, change, role, called=judge) for change in score.left(changes)]))
+    score.take(hunter.hunt([as_target(protocol, change, called, by_cases) for change in score.left(reached)]))
+    for role, changes in read.items():
+        judge_rivals(hunter, score, role, changes)
     score.duration_s = time.perf_counter() - began
     return score
 
 
-def judge_by(hunter: Hunter, score: Score, role: str, tried: Sequence[Change]) -> None:
-    """What is left of the changes that a role's oracle reads, as the judge of ever more targets until it shows."""
-    stems, called = stems_read(hunter.protocol, role), hunter.called["judge"]
-    concerned = [change for change in tried if change.stem in stems and can_show(change, called)]
+def read_by(hunter: Hunter, role: str, tried: Sequence[Change]) -> list[Change]:
+    """The changes that a role's oracle reads."""
+    stems = stems_read(hunter.protocol, role)
+    return [change for change in tried if change.stem in stems and can_show(change, hunter.called["judge"])]
 
-    def left() -> list[Change]:
-        gone = score.killed.keys() | score.incompetent
-        return [change for change in concerned if change.name not in gone]
 
-    score.take(hunter.hunt([as_judge(hunter.protocol, change, role, called=called) for change in left()]))
-    if not left():
+def judge_rivals(hunter: Hunter, score: Score, role: str, changes: Sequence[Change]) -> None:
+    """What is left, as the judge of ever more targets that are not the honest one, until it shows.
+
+    A planted fault is shown to all of them if it is one of a few from the whole shelf, and to those whose function obeys its
+    clause: a judge that has gone blind has gone blind there.
+    """
+    if not score.left(changes):
         return
     variants = [variant(hunter.protocol, name) for name in copies.variants_of(hunter.protocol)]
     passing, _ = _before_the_honest(hunter, role, variants)
-    for rival in passing:
-        score.take(hunter.hunt([as_judge(hunter.protocol, change, role, rival) for change in left()]))
-    _, failing = _before_the_honest(hunter, role, _wrong(hunter.protocol, role) if left() else [])
-    for rival in failing[:BLIND]:
-        score.take_blind(hunter.hunt([as_judge(hunter.protocol, change, role, rival) for change in left()]))
+    for rival, called in passing:
+        concerned = [change for change in score.left(changes) if can_show(change, called)]
+        score.take(hunter.hunt([as_judge(hunter.protocol, change, role, rival, called) for change in concerned]))
+    obeyed = {change.name: clauses_obeyed(change) for change in score.left(changes)}
+    wrong = {mutant.name: mutant for mutant in _wrong(hunter.protocol, role, frozenset().union(*obeyed.values()))}
+    _, failing = _before_the_honest(hunter, role, [planted(mutant) for mutant in wrong.values()])
+    spread = _spread(hunter.protocol, role)
+    general = [rival for rival in failing if wrong[rival.name] in spread][:BLIND]
+    for rival in failing:
+        shown = [
+            change
+            for change in score.left(changes)
+            if rival in general or obeyed[change.name].intersection(wrong[rival.name].clauses)
+        ]
+        score.take_blind(hunter.hunt([as_judge(hunter.protocol, change, role, rival) for change in shown]))
 
 
-def _wrong(protocol: str, role: str) -> list[Rival]:
+def _spread(protocol: str, role: str) -> list[Mutant]:
     """Planted faults of the role's machine, evenly from all of them, twice as many as are needed."""
-    machines = [mutant for mutant in mutants_of(protocol).values() if (mutant.role, mutant.part) == (role, MACHINE)]
-    return [planted(mutant) for mutant in machines[:: max(1, len(machines) // (2 * BLIND))]]
+    machines = _of_the_machine(protocol, role)
+    return machines[:: max(1, len(machines) // (2 * BLIND))]
 
 
-def _before_the_honest(hunter: Hunter, role: str, rivals: Sequence[Rival]) -> tuple[list[Rival], list[Rival]]:
-    """Those that the honest oracle lets pass, and those that it does not, soonest first."""
+def _wrong(protocol: str, role: str, clauses: Set[str]) -> list[Mutant]:
+    """Those, and for each of the clauses the first few that break it."""
+    found, count = _spread(protocol, role), Counter[str]()
+    for mutant in _of_the_machine(protocol, role):
+        wanted = [clause for clause in mutant.clauses if clause in clauses and count[clause] < PER_CLAUSE]
+        count.update(wanted)
+        found += [mutant] if wanted and mutant not in found else []
+    return found
+
+
+def _of_the_machine(protocol: str, role: str) -> list[Mutant]:
+    return [mutant for mutant in mutants_of(protocol).values() if (mutant.role, mutant.part) == (role, MACHINE)]
+
+
+def _before_the_honest(
+    hunter: Hunter, role: str, rivals: Sequence[Rival]
+) -> tuple[list[tuple[Rival, Called]], list[Rival]]:
+    """Those that the honest oracle lets pass, with what it calls for that, and those that it does not, soonest first."""
     found = {one.name: one for one in hunter.hunt([rival.before_the_honest(hunter.protocol, role) for rival in rivals])}
     passing = [rival for rival in rivals if found[rival.name].outcome is Outcome.SURVIVED]
     failing = [rival for rival in rivals if found[rival.name].outcome is Outcome.KILLED]
-    return passing, sorted(failing, key=lambda rival: found[rival.name].seconds)
+    heard = [(rival, found[rival.name].called["judge"]) for rival in passing]
+    return heard, sorted(failing, key=lambda rival: found[rival.name].seconds)
 
 
 def record(score: Score, protocol: str, runs: Path, seed: int) -> Path:
