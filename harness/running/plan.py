@@ -67,19 +67,24 @@ class Plan:
         return arguments
 
 
-class Conductor:
-    """A pytest plugin of the controlling process: mutes pytest and connects its judge with the recorder."""
+class Interruptible:
+    """Half a pytest plugin: pytest swallows an interrupt and tells of it in an exit code that means other things too."""
 
-    def __init__(self, recorder: Recorder, processes: int) -> None:
-        self.recorder = recorder
-        self.heard = io.StringIO()
-        self.interrupt: KeyboardInterrupt | None = None
-        self._forks = Forks(processes, self._start) if processes > 1 else None
+    interrupt: KeyboardInterrupt | None = None
 
     def pytest_keyboard_interrupt(self, excinfo: pytest.ExceptionInfo[BaseException]) -> None:
         heard()
         if isinstance(excinfo.value, KeyboardInterrupt):
             self.interrupt = excinfo.value
+
+
+class Conductor(Interruptible):
+    """A pytest plugin of the controlling process: mutes pytest and connects its judge with the recorder."""
+
+    def __init__(self, recorder: Recorder, processes: int) -> None:
+        self.recorder = recorder
+        self.heard = io.StringIO()
+        self._forks = Forks(processes, self._start) if processes > 1 else None
 
     @pytest.hookimpl(trylast=True)
     def pytest_configure(self, config: pytest.Config) -> None:

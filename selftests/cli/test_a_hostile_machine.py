@@ -8,6 +8,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -61,6 +62,22 @@ def test_who_ends_a_run_gets_what_was_judged(number: signal.Signals, code: int, 
     assert run.footer.interrupted
     assert run.footer.exit_code == 130
     assert not run.complete
+
+
+def test_who_ends_a_hunt_ends_its_forks_too(tmp_path: Path) -> None:
+    """Nothing is wrong with the suites then, and nothing goes on behind it."""
+    command = [sys.executable, "-m", "harness.cli", "mutants", "sbp", "--generated", "--most", "1", "-n", "1"]
+    with interruptible(
+        command, cwd=ROOT, env={**os.environ, "TMPDIR": str(tmp_path)}, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as running:
+        while not list(tmp_path.glob("touchstone-hunt-*/progress")):  # a fork has begun its first case
+            assert running.poll() is None, running.communicate()
+            time.sleep(0.05)
+        running.send_signal(signal.SIGTERM)
+        _, said = running.communicate(timeout=60)  # a fork that went on would keep the pipe open
+    assert running.returncode == 143
+    assert said == "touchstone: interrupted; what had been judged is in the run's folder\n"
+    assert not list(tmp_path.glob("touchstone-hunt-*"))
 
 
 SWALLOWS = """

@@ -31,7 +31,7 @@ from harness.mutation.generated.changes import Change
 from harness.mutation.generated.reach import Called, Calls, where
 from harness.mutation.mutant import Mutant
 from harness.mutation.plugin import KILLS
-from harness.running.plan import Plan, mute
+from harness.running.plan import Interruptible, Plan, mute
 from harness.running.plugin import CASE
 
 PATIENCE_S = 1.0
@@ -89,7 +89,7 @@ class Running:
 
 
 @dataclass(eq=False)
-class Hunt:
+class Hunt(Interruptible):
     """A pytest plugin that replaces the loop over items by a loop over mutants."""
 
     quarries: Sequence[Quarry]
@@ -113,13 +113,18 @@ class Hunt:
             raise HarnessError("there are no cases to hunt with")
         waiting = iter(self.quarries)
         running: dict[int, Running] = {}
-        while True:
-            while len(running) < self.workers and (quarry := next(waiting, None)):
-                pid, one = self._fork(session, quarry)
-                running[pid] = one
-            if not running:
-                return True
-            self._reap(running)
+        try:
+            while True:
+                while len(running) < self.workers and (quarry := next(waiting, None)):
+                    pid, one = self._fork(session, quarry)
+                    running[pid] = one
+                if not running:
+                    return True
+                self._reap(running)
+        finally:
+            for pid, one in running.items():  # only where the hunt is interrupted
+                _end(pid)
+                shutil.rmtree(one.folder, ignore_errors=True)
 
     # -- the child ------------------------------------------------------------------------------------------------
 
@@ -184,9 +189,7 @@ class Hunt:
             ended, _ = os.waitpid(pid, os.WNOHANG)
             if not ended and seconds < self._limit_s and not self._is_stalled(one):
                 continue
-            _kill_group(pid)
-            if not ended:
-                os.waitpid(pid, 0)
+            _end(pid)
             del running[pid]
             self._note(one, self._read(one, seconds, spun=not ended))
             shutil.rmtree(one.folder, ignore_errors=True)
@@ -224,9 +227,12 @@ def _write(report: Path, outcome: Outcome, **said: Any) -> None:
     os._exit(0)
 
 
-def _kill_group(pid: int) -> None:
+def _end(pid: int) -> None:
+    """A child with all that it started, whether it has ended already or not."""
     with contextlib.suppress(ProcessLookupError):
         os.killpg(pid, signal.SIGKILL)
+    with contextlib.suppress(ChildProcessError):
+        os.waitpid(pid, 0)
 
 
 class Hunter:
@@ -260,6 +266,8 @@ class Hunter:
 
     def _run(self, plugin: Hunt) -> list[Hunted]:
         pytest.main(self._plan.arguments(), plugins=[plugin])
+        if plugin.interrupt:
+            raise plugin.interrupt
         if len(plugin.results) != len(plugin.quarries):
             raise HarnessError(
                 f"the suites of {self.protocol} cannot be collected: run `touchstone cases {self.protocol}`"
