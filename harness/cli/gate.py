@@ -118,8 +118,10 @@ def passes(step: Step, log: IO[str]) -> bool:
     """Run a step and let it print there."""
     print(f"== {step.name}: {' '.join(step.command[1:])}", file=log, flush=True)
     began = time.perf_counter()
-    code = subprocess.call(step.command, cwd=ROOT, env=environment(), stdout=log, stderr=subprocess.STDOUT)
-    took = f"{time.perf_counter() - began:.1f} s"
+    running = subprocess.Popen(step.command, cwd=ROOT, env=environment(), stdout=log, stderr=subprocess.STDOUT)
+    _, status, used = os.wait4(running.pid, 0)
+    running.returncode = code = os.waitstatus_to_exitcode(status)
+    took = f"{time.perf_counter() - began:.1f} s, {used.ru_utime + used.ru_stime:.0f} s of processor time"
     print(f"== {step.name}: {'ok' if code == 0 else f'FAILED ({code})'} in {took}", file=log, flush=True)
     return code == 0
 
