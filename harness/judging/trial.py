@@ -33,6 +33,9 @@ MOST_OBSERVED = 400
 A_FEW = 4
 """Random runs where one case of every check is asked: the first is the simplest there is, the others go somewhere."""
 
+MOST_MEANWHILE = 6
+"""Ends and beginnings of connections that go with a silence: who redials for ever says nothing else."""
+
 MOST_COMPARED, BEFORE_IT = 4_000, 400
 """Characters kept of what was expected and of what was observed; so many of them before the first that differs."""
 
@@ -128,6 +131,7 @@ class Trial:
     note: str = ""
     left_out: int = 0
     unread: int = 0  # bytes that what waits on its lines may take
+    _meanwhile: list[str] = field(default_factory=list)  # how connections went since the target was last spoken to
     _began: float = field(default_factory=time.perf_counter)
     _mark: Mark = (None, 0)
 
@@ -145,6 +149,8 @@ class Trial:
 
     def said(self, sender: str, receiver: str, kind: str, text: str, raw: bytes = b"") -> None:
         """One line of the timeline."""
+        if sender != self.case.role:
+            self._meanwhile.clear()
         if len(self.timeline) >= MOST_ENTRIES:
             self.left_out += 1
             return
@@ -159,6 +165,11 @@ class Trial:
         )
         self.timeline.append(entry)
 
+    def went(self, connection: str, how: str) -> None:
+        """The target has hung up, or dialled, of its own accord: whoever waits for something else in vain is told of it."""
+        if len(self._meanwhile) < MOST_MEANWHILE:
+            self._meanwhile.append(f"{connection}: {how}")
+
     async def next_of(self, inbox: Inbox[T], what: str, clause: str = "", patience_s: float | None = None) -> T:
         """What comes next, within the patience; a fault or a death that waits in the inbox is raised."""
         full_s = waited_s = self.patience_s if patience_s is None else patience_s
@@ -166,7 +177,8 @@ class Trial:
             with self.target.patience.waiting(kind_of(what), full_s) as waited_s:
                 item = await asyncio.wait_for(inbox.get(), waited_s)
         except TimeoutError:
-            raise Nothing(clause or self.own_clause, what, f"nothing within {waited_s:g} s") from None
+            observed = "; ".join((f"nothing within {waited_s:g} s", *self._meanwhile))
+            raise Nothing(clause or self.own_clause, what, observed) from None
         if isinstance(item, Exception):
             raise item
         return item
@@ -204,6 +216,7 @@ class Trial:
     def restart(self) -> None:
         """A property tries its next example, or a group its next vector: only the last one's timeline is evidence, from 0."""
         self.timeline.clear()
+        self._meanwhile.clear()
         self.left_out = 0
         self._began, self._mark = time.perf_counter(), self.target.mark()
 

@@ -15,6 +15,7 @@ from contextlib import asynccontextmanager, suppress
 import pytest
 
 from harness.errors import TargetCrashed
+from harness.judging.inbox import Inbox
 from harness.judging.result import Verdict
 from harness.judging.trial import Broken, Nothing, Trial
 from harness.judging.verdict import judge
@@ -24,6 +25,7 @@ from reference_impl.io.tcp import Stream
 from reference_impl.io.websocket import WebSocket
 from suites.common.connect import Port, WebSocketPort, dial_tcp, dial_websocket
 from suites.common.line import ByteLine, Line, WebSocketLine
+from suites.common.played import Played
 
 Serve = Callable[[Stream], Awaitable[None]]
 
@@ -179,6 +181,33 @@ async def test_a_port_hands_out_connections_in_order_and_turns_upgrades_away(tri
     await port.close()
     with pytest.raises(Nothing):
         await trial.next_of(port.arrivals, "another connection")
+
+
+class RoleLine(TextLine):
+    other = "role"
+
+
+class RolePort(Played[RoleLine]):
+    def line(self, carrier: WebSocket, number: int) -> RoleLine:
+        return RoleLine(self.trial, carrier, f"line{number}")
+
+
+async def test_silence_says_how_connections_went_since_the_target_was_spoken_to(trial: Trial) -> None:
+    """Whoever waits in vain for what a hang-up made impossible is told of it; that we hung up ourselves is no news."""
+    port = RolePort(trial, WebSocketPort(trial), Inbox())
+    url = await port.port.url()
+    dialled = [await dial_websocket(trial, url) for _ in range(2)]
+    left, lost = [await trial.next_of(port.arrivals, "a connection") for _ in dialled]
+    await left.close()
+    await lost.text("hello")
+    await dialled[1].close(1000)
+    await lost.over()
+    await dial_websocket(trial, url)
+    await trial.next_of(port.arrivals, "a connection")
+    with pytest.raises(Nothing) as raised:
+        await trial.next_of(Inbox[str](), "a message")
+    assert raised.value.observed == "nothing within 0.5 s; line2: close 1000; line3: connected"
+    await port.close()
 
 
 async def test_a_byte_streams_port(trial: Trial) -> None:

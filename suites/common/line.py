@@ -71,7 +71,10 @@ class Line(Generic[C, F]):
         except TooMuch as flood:
             self.inbox.put(TargetCrashed(f"it floods: {flood.reason}; the harness hung up"))
         except HungUp as end:
-            self.trial.said(self.other, self.label, "close", f"close {end.code} {end.reason}".rstrip())
+            how = f"close {end.code} {end.reason}".rstrip()
+            self.trial.said(self.other, self.label, "close", how)
+            if not self.left:
+                self.trial.went(self.label, how)
             await self.heard(self.ended(end))
         except Exception as fault:  # ours, and no silence of the target: whoever waits raises it
             self.inbox.put(fault)
@@ -128,7 +131,7 @@ class Line(Generic[C, F]):
 
     async def leave(self) -> None:
         """The case is over: hang up, and hear nothing more."""
-        self._over = True
+        self._over = self.left = True
         self.inbox.shut()
         self._waits(0)
         await self.carrier.close()

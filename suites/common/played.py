@@ -29,7 +29,8 @@ class Played(Generic[L]):
         assert isinstance(carrier, WebSocket), "a port hands out connections"
         line = self.line(carrier, len(self.lines) + 1)
         self.lines.append(line)
-        self.trial.said("client", line.label, "note", "connected")
+        self.trial.said(line.other, line.label, "note", "connected")
+        self.trial.went(line.label, "connected")
         self.arrivals.put(line)
 
     async def close(self) -> None:
