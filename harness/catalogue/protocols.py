@@ -113,3 +113,13 @@ def chosen(select: Iterable[str]) -> list[str]:
         if role and not GLOB & set(role):
             known_role(f"{id}/{role}")
     return sorted(ids) or protocols()
+
+
+def touched(select: Sequence[str], paths: Iterable[str]) -> list[str]:
+    """Of these roles those that a selection can touch."""
+    wanted = [pattern.split("/")[:2] for pattern in select]
+    return sorted(path for path in paths if not wanted or any(_may_be(path.split("/"), parts) for parts in wanted))
+
+
+def _may_be(path: Sequence[str], parts: Sequence[str]) -> bool:
+    return all(GLOB & set(part) or part in ("", name) for name, part in zip(path, parts, strict=False))

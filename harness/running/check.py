@@ -39,7 +39,7 @@ def check_target(plan: Plan, runs: Path, subscribers: Sequence[Subscriber]) -> C
     """Check one target and report to the subscribers."""
     options = parsed_options(plan.options)
     target = resolve(plan.target, options, chosen(plan.select))
-    hello = asyncio.run(greet(target))
+    hello = asyncio.run(greet(target, plan.select))
     plan = replace(plan, roles=sorted(hello.roles), workers=1 if target.reach.kind == "remote" else plan.workers)
     recorder = Recorder("check", [identity(target, hello)], chosen(plan.select), plan.seed, runs)
     asked: dict[str, Any] = {"options": options, "slow": plan.slow, "patience": plan.patience}
@@ -55,9 +55,9 @@ def check_target(plan: Plan, runs: Path, subscribers: Sequence[Subscriber]) -> C
     return Checked(recorder.run_id, recorder.folder, code, recorder.results)
 
 
-async def greet(target: Target) -> Hello:
+async def greet(target: Target, select: Sequence[str] = ()) -> Hello:
     try:
-        hello = await smoke(target)
+        hello = await smoke(target, select)
     finally:
         await target.close()
     if not roles().keys() & hello.roles:

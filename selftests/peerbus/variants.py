@@ -18,7 +18,7 @@ from reference_impl.io.websocket import Message, WebSocket, dial
 from reference_impl.peerbus.broker import ONE_ID, BrokerMachine, BrokerStep, State
 from reference_impl.peerbus.client_io import Client
 from reference_impl.peerbus.frames import VERSION, Binary, Envelope, Frame, Garbage, Register
-from targets.reference.peerbus import BrokerRole, ClientRole, DocumentClientRole
+from targets.reference.peerbus import BrokerRole, ClientRole, CodecRole, DocumentClientRole
 
 
 class OneAtATime(Client):
@@ -138,6 +138,18 @@ class OtherTokensRole(BrokerRole):
 class OtherTokens(RoleShim):
     def __init__(self) -> None:
         super().__init__("other-tokens", "0", {"peerbus/broker": OtherTokensRole})
+
+
+class SecretTokensRole(BrokerRole):
+    """Has tokens of its own, and tells nobody."""
+
+    async def start(self, config: dict[str, Any], emit: Emit) -> dict[str, Any]:
+        return await super().start({**config, "tokens": ["secret"]}, emit)
+
+
+class SecretTokens(RoleShim):
+    def __init__(self) -> None:
+        super().__init__("secret-tokens", "0", {"peerbus/broker": SecretTokensRole, "peerbus/codec": CodecRole})
 
 
 class Strands(BrokerMachine):

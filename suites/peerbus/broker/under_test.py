@@ -111,6 +111,12 @@ class BrokerLine(PeerbusLine):
         await self.send(*(Ack(key) for key in keys))
 
 
+def tokens_of(instance: Instance) -> tuple[str, ...]:
+    """Those that a broker was told to take; one that has its own says which."""
+    told = instance.details.get("tokens", TOKENS)
+    return tuple(told) if isinstance(told, list | tuple) else (str(told),)
+
+
 class BrokerUnderTest:
     """The broker of one case: connects peers, and ends them when the case ends."""
 
@@ -124,10 +130,9 @@ class BrokerUnderTest:
         self.extra: dict[str, set[str]] = {}  # where envelopes departed from the nine members, by their id
 
     async def start(self) -> Self:
-        """The one that cases share; a broker that runs already says which tokens it has."""
+        """The one that cases share."""
         self.instance = await self.trial.target.instance(self.trial.role, {"tokens": list(TOKENS)})
-        told = self.instance.details.get("tokens", TOKENS)
-        self.tokens = tuple(told) if isinstance(told, list | tuple) else (str(told),)
+        self.tokens = tokens_of(self.instance)
         return self
 
     def note_extra(self, text: str) -> None:
@@ -205,6 +210,7 @@ class PrivateBroker(BrokerUnderTest):
 
     async def start(self) -> Self:
         self.instance = await self._own.start()
+        self.tokens = tokens_of(self.instance)
         return self
 
     async def kill(self) -> None:
