@@ -174,21 +174,43 @@ SPELLINGS = {
 @axis("spelling", SPELLINGS)
 @axis("when", ["live", "restart"])
 async def test_a_message_is_relayed_as_it_was_spelled(
-    own_broker: PrivateBroker, trial: Trial, spelling: dict[str, str], when: str
+    own_broker: PrivateBroker, spelling: dict[str, str], when: str
 ) -> None:
     """The document relays the very text; the original writes the nine fields anew, which mean the same."""
-    sender, receiver = await own_broker.peer(), await own_broker.peer()
-    texts = wire.signed(wire.members(receiver.name, **spelling))
-    text = wire.object_text({name: value for name, value in texts.items() if value})
+    sender, receiver = await own_broker.peers(2)
+    text = spelled(receiver.name, spelling)
     await sender.text(text)
-    got = await receiver.expect(Deliver)
+    await expect_relayed(receiver, text, "PB-3-11")
     if when == "restart":
         await own_broker.restart()
         receiver, _ = await own_broker.register(receiver.name)
-        got = await receiver.expect(Deliver)
-    trial.expect(meaning(got.envelope.wire) == meaning(text), text, got.envelope.wire.decode())
-    if own_broker.profile is Profile.DOCUMENT and got.envelope.wire != text.encode():
-        raise Broken("PB-3-11", text, got.envelope.wire.decode(), RELAYED)
+        await expect_relayed(receiver, text, "PB-3-11")
+
+
+@clauses("PB-2.4-08", "PB-3-31", "PB-4-23")
+@axis("spelling", SPELLINGS)
+async def test_a_broadcast_is_relayed_as_it_was_spelled(broker: BrokerUnderTest, spelling: dict[str, str]) -> None:
+    """Every copy, at once and when it comes again: byte-identical to what the sender signed, says the document."""
+    sender, *receivers = await broker.peers(3)
+    text = spelled("*", {**spelling, "kind": '"broadcast"'})
+    await sender.text(text)
+    for receiver in receivers:
+        await expect_relayed(receiver, text, "PB-2.4-08")
+    await expect_relayed(await broker.back(receivers[0], sender), text, "PB-2.4-08")
+
+
+def spelled(to: str, spelling: dict[str, str]) -> str:
+    """A signed envelope, its members as they are spelled there; empty ones are left out."""
+    texts = wire.signed(wire.members(to, **spelling))
+    return wire.object_text({name: value for name, value in texts.items() if value})
+
+
+async def expect_relayed(receiver: BrokerLine, text: str, clause: str) -> None:
+    """The next delivery means what was sent, and by the document it is the very text."""
+    got = (await receiver.expect(Deliver, clause)).envelope.wire
+    receiver.trial.expect(meaning(got) == meaning(text), text, got.decode(), clause)
+    if receiver.broker.profile is Profile.DOCUMENT and got != text.encode():
+        raise Broken(clause, text, got.decode(), RELAYED)
 
 
 def meaning(text: str | bytes) -> dict[str, object]:

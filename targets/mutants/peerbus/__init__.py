@@ -1,7 +1,7 @@
 """Peerbus mutants, by role: `broker_`, `client_` and `codec_`."""
 
 from targets.mutants import import_all
-from targets.mutants.peerbus.shelf import shelf
+from targets.mutants.peerbus.shelf import document, shelf
 
 import_all(__name__)
-MUTANTS = shelf.mutants
+MUTANTS = [*shelf.mutants, *document.mutants]

@@ -8,7 +8,7 @@ from reference_impl.peerbus.broker_io import Broker
 from reference_impl.peerbus.client import ClientMachine
 from reference_impl.peerbus.client_io import Client
 from reference_impl.peerbus.codec import Codec
-from targets.reference.peerbus import ROLES
+from targets.reference.peerbus import ROLES, DocumentBrokerRole, DocumentCodec
 
 shelf = Shelf(
     "peerbus",
@@ -21,3 +21,8 @@ shelf = Shelf(
 )
 
 broken_broker = partial(shelf.breaks, role="broker")
+
+document = Shelf("peerbus", {"broker": DocumentBrokerRole}, {"broker": {"codec": DocumentCodec}})
+"""Those of a broker that declares the document's authority."""
+
+broken_document_broker = partial(document.breaks, role="broker")
