@@ -9,7 +9,7 @@ import pytest
 from harness.catalogue import protocols as described
 from harness.catalogue import requirements
 from harness.catalogue.addresses import endpoint, fitted, under, written
-from harness.catalogue.protocols import chosen, known_role, protocol, roles, servers
+from harness.catalogue.protocols import chosen, known_role, protocol, roles, servers, touched
 from harness.catalogue.requirements import catalogue, protocols
 from harness.errors import HarnessError, TouchstoneError, UsageError
 from harness.places import SUITES
@@ -100,6 +100,24 @@ def test_a_websocket_may_leave_its_port_out() -> None:
 def test_a_selection_touches_the_protocols_that_it_names(select: list[str], ids: list[str]) -> None:
     """No pattern, or one that begins with a glob, touches all."""
     assert chosen(select) == ids
+
+
+@pytest.mark.parametrize(
+    ("select", "touches"),
+    [
+        ([], True),
+        (["sbp"], True),
+        (["sbp/"], True),
+        (["sbp/peer/acks"], True),
+        (["s*/p?er/*"], True),
+        (["*acks*"], True),
+        (["sbp/codec", "bccn"], False),
+        (["sbp/codec/encode", "sbp/peer"], True),
+    ],
+)
+def test_a_selection_touches_the_roles_that_it_may_select(select: list[str], touches: bool) -> None:
+    """A glob may be any; none is asked about that cannot be meant."""
+    assert touched(select, ["sbp/peer"]) == ["sbp/peer"][: int(touches)]
 
 
 @pytest.mark.parametrize("select", ["nosuch", "peerbus/nosuch", "peerbus/nosuch/ack"])
