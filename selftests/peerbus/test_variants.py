@@ -24,6 +24,8 @@ BROKER = ["ack", "broadcast", "deliver", "machine", "peers", "register", "routin
         ("python:selftests.peerbus.variants:SerialCode", ["peerbus/client"]),
         ("python:selftests.peerbus.variants:Terse", ["peerbus/client"]),
         ("python:selftests.peerbus.variants:WrongTypesEndIt", ["peerbus/client"]),
+        ("python:selftests.peerbus.variants:LateAcks", ["peerbus/client"]),
+        ("python:selftests.peerbus.variants:OneAck", ["peerbus/client"]),
         ("python:selftests.peerbus.variants:OneMessage", [f"peerbus/broker/{group}" for group in BROKER]),
     ],
     ids=[
@@ -34,6 +36,8 @@ BROKER = ["ack", "broadcast", "deliver", "machine", "peers", "register", "routin
         "serial-code",
         "terse",
         "touchy",
+        "late-acks",
+        "one-ack",
         "one-message",
     ],
 )

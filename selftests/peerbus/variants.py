@@ -6,6 +6,7 @@ The first take a freedom that most leave alone, and nobody may be failed for it;
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -13,11 +14,13 @@ from immutables import Map
 
 from harness.shim import Emit
 from harness.shim.roles import RoleShim
-from reference_impl.core import Channel
+from reference_impl.core import Channel, Expectation, Step
 from reference_impl.io.websocket import Message, WebSocket, dial
 from reference_impl.peerbus.broker import ONE_ID, BrokerMachine, BrokerStep, State
+from reference_impl.peerbus.client import ClientMachine, Copy
+from reference_impl.peerbus.client import State as ClientState
 from reference_impl.peerbus.client_io import Client
-from reference_impl.peerbus.frames import VERSION, Binary, Envelope, Frame, Garbage, Register
+from reference_impl.peerbus.frames import VERSION, Ack, Binary, Envelope, Frame, Garbage, Peers, Register
 from targets.reference.peerbus import BrokerRole, ClientRole, CodecRole, DocumentClientRole
 
 
@@ -97,6 +100,40 @@ class TouchyRole(ClientRole):
 class WrongTypesEndIt(RoleShim):
     def __init__(self) -> None:
         super().__init__("touchy", "0", {"peerbus/client": TouchyRole})
+
+
+class AcksAgain(ClientMachine):
+    """Acks all that was consumed once more on each new connection: a late ack is expected (2.2)."""
+
+    def accepted(self, state: ClientState, channel: Channel, frame: Peers) -> Step[ClientState]:
+        step = super().accepted(state, channel, frame)
+        keys = dict.fromkeys(key for keys in state.seen.keys.values() for key in keys)
+        return replace(step, owes=(*step.owes, *(Expectation("PB-2.2-05", Ack(key), channel) for key in keys)))
+
+
+class AcksAgainRole(ClientRole):
+    machine = AcksAgain
+
+
+class LateAcks(RoleShim):
+    def __init__(self) -> None:
+        super().__init__("late-acks", "0", {"peerbus/client": AcksAgainRole})
+
+
+class AcksWhatItSurfaced(ClientMachine):
+    """Of several copies acks the one that its host got, where that came; the others come again, and are acked then (PB-5-09)."""
+
+    def acks(self, state: ClientState, copies: tuple[Copy, ...]) -> Iterator[Expectation]:
+        return (debt for debt in super().acks(state, copies) if copies[0] == Copy(debt.template.id, state.connection))
+
+
+class AcksWhatItSurfacedRole(ClientRole):
+    machine = AcksWhatItSurfaced
+
+
+class OneAck(RoleShim):
+    def __init__(self) -> None:
+        super().__init__("one-ack", "0", {"peerbus/client": AcksWhatItSurfacedRole})
 
 
 class OneMessageToAnId(BrokerMachine):
