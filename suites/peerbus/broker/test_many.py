@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
+
 from harness.catalogue.cases import axis, clauses
 from harness.judging.trial import Trial
-from suites.peerbus.broker.under_test import BrokerLine, BrokerUnderTest
+from reference_impl.peerbus.frames import Close, Deliver
+from suites.common.names import unique
+from suites.peerbus.broker.under_test import BrokerLine, BrokerUnderTest, PrivateBroker
 from suites.peerbus.envelopes import message
 
 PEERS, BACKLOG = 20, 300
+UNREAD, LARGE = 120, 80_000
+"""So many messages of so many bytes are more than what the kernel keeps for a connection that nobody reads."""
 
 
 @clauses("PB-2.3-02", "PB-2.1-25", "PB-3-27")
@@ -42,6 +48,46 @@ async def test_a_large_body_comes_whole(sender: BrokerLine, receiver: BrokerLine
     """A body may be any JSON value that fits into a message."""
     body = b'"%s"' % (b"x" * (size - 2))
     await sender.reaches(receiver, message(sender.name, receiver.name, body), "PB-3-10")
+
+
+@clauses("PB-3-24", "PB-2.2-03", "PB-5-01", "PB-3-10")
+@axis("size", [4096, 65_536, 1_000_000])
+async def test_a_large_body_waits_as_a_small_one_does(own_broker: PrivateBroker, size: int) -> None:
+    """Queued for a peer that is away, then unacked, then behind a crash: the whole of it comes each time."""
+    sender = await own_broker.peer()
+    name = await own_broker.absent(sender)
+    envelope = message(sender.name, name, b'"%s"' % b"".join(b"%08x" % n for n in range(size // 8)))
+    await sender.post(envelope)
+    receiver, _ = await own_broker.register(name)
+    await receiver.expect_delivery(envelope, clause="PB-3-24")
+    again = await own_broker.back(receiver, sender)
+    await again.expect_delivery(envelope, clause="PB-2.2-03")
+    await own_broker.restart()
+    last, _ = await own_broker.register(name)
+    await last.expect_delivery(envelope, clause="PB-5-01")
+
+
+@clauses("PB-3-23", "PB-5-12", "PB-5-02")
+async def test_who_reads_late_gets_all(broker: BrokerUnderTest, sender: BrokerLine, trial: Trial) -> None:
+    """Megabytes for a peer that does not read: once it does all come, in order; where the broker has hung up on it, when it
+    is back. The sender may be held up meanwhile."""
+    receiver = await broker.peer(name := unique("late"))
+    sent = [message(sender.name, name, b'"%s"' % (b"%d " % n * (LARGE // 4))) for n in range(UNREAD)]
+    receiver.carrier.connection.transport.pause_reading()
+    sending = asyncio.create_task(sender.post(*sent))
+    await asyncio.wait([sending], timeout=trial.patience_s)  # which only a broker takes that holds the sender up
+    receiver.carrier.connection.transport.resume_reading()
+    got: list[str] = []
+    while len(got) < len(sent):
+        match await receiver.next("a delivery", "PB-3-23"):
+            case Close():
+                receiver, _ = await broker.register(name)
+                got = []
+            case Deliver(key) if key not in got:
+                got.append(key)
+    await sending
+    wanted = [envelope.id for envelope in sent]
+    trial.expect(got == wanted, "all in send order", [wanted.index(key) for key in got], "PB-5-12")
 
 
 @clauses("PB-5-13", "PB-5-14")

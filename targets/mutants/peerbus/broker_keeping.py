@@ -112,3 +112,19 @@ class DeliveriesAreNotAudited(Broker):
                 pass
 
         return Unrecorded(state_dir / "peerbus.sqlite", self.codec)
+
+
+@broken("PB-3-23")
+class LeavesLateReadersBehind(Broker):
+    """Keeps what a peer had no room for until it registers again, though it reads on."""
+
+    def catch_up(self, channel: Channel) -> None:
+        pass
+
+
+@broken("PB-3-24", "PB-2.2-03")
+class ForgetsLongBodies(Broker):
+    """Delivers what has waited without its body, if that is long."""
+
+    def fetched(self, frame: Frame) -> Frame:
+        return frame
