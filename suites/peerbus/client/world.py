@@ -22,6 +22,7 @@ MOST_ATTEMPTS = 2
 BODIES = (
     b'{"z":1,"a":2}', b"[1.0,1e5,-0,12345678901234567890]", b'{"a":1,"a":2}', b'""', b"null",
     rb'{"t":"\/\u0041\ud83d\ude00"}', '"żółw 🐢"'.encode(), b"false", b'{"hmac":"00","id":""}',
+    b'" two  "', b'{"a":null,"b":[null]}', '{"e\u0301":"A\u030a"}'.encode(), b"[]",
 )  # fmt: skip
 """Spelled in ways that must survive; none with the characters that the two profiles sign differently (`verify` has those)."""
 
@@ -150,7 +151,11 @@ def new_mail(world: ClientWorld) -> Mail:
     if last and n % 5 == 4 and last.envelope.id.startswith("m"):
         id = last.envelope.id.upper()
     envelope = message(
-        "anna", "*" if n % 3 == 0 else NAME, BODIES[n % len(BODIES)], id, source=SOURCES[n % len(SOURCES)]
+        SENDERS[n % len(SENDERS)],
+        "*" if n % 3 == 0 else NAME,
+        BODIES[n % len(BODIES)],
+        id,
+        source=SOURCES[n % len(SOURCES)],
     )
     if n % 7 == 3:
         envelope = replace(envelope, hmac=envelope.hmac.upper())
@@ -221,6 +226,7 @@ ANSWERS: tuple[Callable[[ClientWorld], Said], ...] = (
     lambda w: Close(1000),
     lambda w: Close(1006),
 )
+SENDERS = ("anna", "anna", "e\u0301va", "anna", NAME)
 SOURCES = ("peer-bus", " a\tb ", "", "źródło")
 NAMES = ((NAME,), ("anna", "bob", NAME), ("bob",), ())
 CODES = (1000, 1006, 1001, 1006, 1008, 1011)
