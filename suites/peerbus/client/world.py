@@ -12,7 +12,7 @@ from reference_impl.core import Channel, Step
 from reference_impl.peerbus.client import ClientMachine, Config, Phase, State
 from reference_impl.peerbus.frames import Ack, Binary, Close, Deliver, Envelope, Opened, Peers, Register
 from reference_impl.peerbus.host import HOST, Consumed, Dial, PeersRequest, SendRequest, Start
-from suites.peerbus.envelopes import SECRET, codec, forged, message
+from suites.peerbus.envelopes import SECRET, codec, forged, message, signed
 from suites.peerbus.said import Said, understood
 
 NAME, TOKEN = "ann", "token"
@@ -170,9 +170,11 @@ def deliver(world: ClientWorld) -> tuple[Sequence[Stimulus], ClientWorld]:
 
 
 def deliver_again(world: ClientWorld) -> tuple[Sequence[Stimulus], ClientWorld]:
-    """The last message once more, under the same key or another."""
+    """The last message once more, under the same key or another; or another one with its id, from somebody else."""
     mail = world.mails[-1]
     again = replace(mail, key=mail.key if world.said % 3 else f"{mail.key}|{world.said}")
+    if world.said % 4 == 2:
+        again = replace(again, envelope=signed(replace(mail.envelope, sender="carl")))
     return [Say(world.line, spelled(again))], replace(world, said=world.said + 1)
 
 
@@ -194,7 +196,8 @@ TAMPERED: tuple[Callable[[Envelope], Envelope], ...] = (
 
 
 def deliver_forged(world: ClientWorld) -> tuple[Sequence[Stimulus], ClientWorld]:
-    """What does not verify, or has no key: of a message that is known, or of one that comes later as it should."""
+    """What does not verify, or has no key: of a message that is known, or of one that comes later as it should. Under a key of
+    its own an ack of it would show."""
     old = world.mails[-1] if world.mails and world.said % 2 else None
     known = old or new_mail(world)
     if world.said % 5 == 0:
@@ -202,7 +205,8 @@ def deliver_forged(world: ClientWorld) -> tuple[Sequence[Stimulus], ClientWorld]
     elif world.said % 5 == 1 and world.mails and not old:
         wrong = replace(known, envelope=replace(known.envelope, hmac=world.mails[-1].envelope.hmac))
     else:
-        wrong = replace(known, envelope=TAMPERED[world.said % len(TAMPERED)](known.envelope))
+        key = f"{known.key}|{world.said}" if world.said % 3 else known.key
+        wrong = replace(known, key=key, envelope=TAMPERED[world.said % len(TAMPERED)](known.envelope))
     after = replace(world, said=world.said + 1, announced=world.announced if old else known)
     return [Say(world.line, spelled(wrong))], after
 
