@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 
 from harness.catalogue.cases import axis, clauses
@@ -115,6 +116,19 @@ async def test_a_send_before_the_answer_is_refused(client: ClientUnderTest, tria
     """As long as the register is not answered there is no connection to send on."""
     await client.registering()
     await assert_not_connected(client, trial)
+
+
+@clauses("PB-2.3-05", "PB-7-04", "PB-2.1-15")
+async def test_a_question_that_came_too_early_takes_no_later_answer(client: ClientUnderTest, trial: Trial) -> None:
+    """Peers that are asked for before the register is answered are refused, or wait; asked for again, they are listed."""
+    line = await client.registering()
+    early = asyncio.gather(client.host.do("peers"), return_exceptions=True)
+    await asyncio.sleep(0)  # it is on its way
+    await client.answer(line)
+    listed = (await client.host.do("peers"))["names"]  # the line answers with the client's own name
+    trial.expect(listed in ([client.name], []), f"{[client.name]}", listed, "PB-2.3-05")
+    await client.expect_ignored(line)
+    early.cancel()
 
 
 @clauses("PB-6-05", "PB-2.1-15")

@@ -6,9 +6,10 @@ from dataclasses import replace
 
 from reference_impl.core import Channel, Expectation, Step
 from reference_impl.peerbus.client import ClientMachine, ClientStep, State
+from reference_impl.peerbus.client_io import Client, NotConnected
 from reference_impl.peerbus.codec import Codec
 from reference_impl.peerbus.frames import Ack, Deliver, Envelope, Frame, Peers
-from reference_impl.peerbus.host import Consumed, PeersListed, PeersRequest, Surfaced
+from reference_impl.peerbus.host import Consumed, PeersListed, PeersRequest, Refused, Surfaced
 from targets.mutants.peerbus.shelf import shelf
 from targets.mutants.peerbus.steps import also
 
@@ -145,3 +146,14 @@ class SwapsTheNames(ClientMachine):
 
     def surfaced(self, envelope: Envelope) -> Surfaced:
         return super().surfaced(replace(envelope, sender=envelope.to, to=envelope.sender))
+
+
+@shelf.breaks("PB-2.3-05", "PB-7-04", role="client")
+class AnswersWhatItRefused(Client):
+    """Keeps a question that it has refused in its queue, where it takes the answer to the next one."""
+
+    def _perform(self, frame: object) -> None:
+        if frame == Refused("peers"):
+            self._asked[0].set_exception(NotConnected("not now"))
+        else:
+            super()._perform(frame)
