@@ -13,6 +13,9 @@ from typing import Any
 import msgspec
 import pytest
 
+EXPLORING = ("machine", "tours")
+"""How groups end whose cases are long conversations with an oracle as the only judge: `federation-tours` are tours too."""
+
 
 class CaseInfo(msgspec.Struct, frozen=True):
     """A case as it is listed, before it runs."""
@@ -24,6 +27,10 @@ class CaseInfo(msgspec.Struct, frozen=True):
     requirements: tuple[str, ...]
     axes: dict[str, str] = {}
     rule: str = ""  # the first line of its docstring
+
+    @property
+    def explores(self) -> bool:
+        return self.group.endswith(EXPLORING)
 
 
 def clauses(*ids: str) -> pytest.MarkDecorator:

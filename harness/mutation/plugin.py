@@ -21,9 +21,6 @@ from harness.running.plugin import CASE
 MOST_MEMORY = 6 * 1024**3
 """Bytes of address space for a process that runs mutants: one that cannot stop allocating must not take the machine along."""
 
-EXPLORING = ("machine", "tours")
-"""Groups whose cases are long conversations."""
-
 KILLS = frozenset({Verdict.FAIL, Verdict.WARN, Verdict.TIMEOUT, Verdict.CRASHED})
 
 
@@ -71,7 +68,7 @@ class Hunt:
 
         def when(item: pytest.Item) -> tuple[bool, int, int]:
             case = item.stash[CASE]
-            return case.group in EXPLORING, turns[item], len(case.requirements)
+            return case.explores, turns[item], len(case.requirements)
 
         met = sorted(turns, key=when)
         for item in met:

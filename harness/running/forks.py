@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import itertools
 import multiprocessing
 import os
 import signal
@@ -23,7 +24,7 @@ import pytest
 
 from harness.errors import HarnessError
 from harness.interrupts import heard
-from harness.running.plugin import Judge
+from harness.running.plugin import CASE, Judge
 
 AHEAD = 2
 """Items that a process has been given: the one that it runs, and the one behind it, for which something may be left standing."""
@@ -72,7 +73,7 @@ class Forks:
     def pytest_runtestloop(self, session: pytest.Session) -> bool | None:
         if session.testsfailed or session.config.option.collectonly:
             return None  # pytest's own loop says why
-        waiting = deque(units(session.items))
+        waiting = deque(in_turn(session.items))
         try:
             for number in range(min(self._processes, len(waiting))):
                 self._start(session, f"w{number}")
@@ -139,6 +140,25 @@ class Forks:
             worker.process.kill()
             worker.line.close()
         self._workers.clear()
+
+
+def in_turn(items: Sequence[pytest.Item]) -> Iterator[Unit]:
+    """The units in the order in which they are handed out: long ones early, or one process is left with the last of them.
+
+    The first process gets short ones, for somebody waits for a verdict; no long one is given with another.
+    """
+    found = list(units(items))
+    short = (unit for unit in found if not explores(items[unit[0]]))
+    yield from itertools.islice(short, AHEAD)
+    for unit in found:
+        if explores(items[unit[0]]):
+            yield unit
+            yield from itertools.islice(short, AHEAD - 1)
+    yield from short
+
+
+def explores(item: pytest.Item) -> bool:
+    return CASE in item.stash and item.stash[CASE].explores
 
 
 def units(items: Sequence[pytest.Item]) -> Iterator[Unit]:

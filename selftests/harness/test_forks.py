@@ -13,11 +13,13 @@ from typing import Any
 
 import pytest
 
+from harness.catalogue.cases import CaseInfo
 from harness.catalogue.requirements import protocols
 from harness.judging.result import Verdict
 from harness.running.check import check_target
-from harness.running.forks import units
+from harness.running.forks import in_turn, units
 from harness.running.plan import Plan, cases
+from harness.running.plugin import CASE
 from harness.running.stream import EVENTS
 from selftests.interrupts import interruptible
 from targets.reference import Reference
@@ -38,8 +40,9 @@ class EndsTheProcess(Reference):
 
 
 class Item:
-    def __init__(self, name: str = "") -> None:
-        self.name = name
+    def __init__(self, name: str = "", group: str = "") -> None:
+        self.name, self.stash = name, pytest.Stash()
+        self.stash[CASE] = CaseInfo("", "", "", group, ())
 
     def get_closest_marker(self, wanted: str) -> Any:
         return pytest.mark.together(self.name).mark if self.name and wanted == "together" else None
@@ -48,6 +51,13 @@ class Item:
 def test_what_belongs_together_is_one_unit_where_its_first_item_stands() -> None:
     items: Any = [Item(), Item("a"), Item("b"), Item(), Item("a")]
     assert list(units(items)) == [[0], [1, 4], [2], [3]]
+
+
+def test_long_units_are_handed_out_early_and_not_together() -> None:
+    """The first that are handed out are short, so that there is a verdict soon."""
+    groups = ["requests", "federation-tours", "routes", "signals", "states", "machine", "tours", "transport"]
+    items: Any = [Item(group=group) for group in groups]
+    assert list(in_turn(items)) == [[0], [2], [1], [3], [5], [4], [6], [7]]
 
 
 def test_every_case_is_judged_once_and_says_by_whom(tmp_path: Path) -> None:
