@@ -13,9 +13,9 @@ from harness.catalogue.requirements import protocols
 from harness.mutation.gaps import gaps_of
 from harness.mutation.generated import copies
 from harness.mutation.generated.changes import Change, changes_in, changes_of
-from harness.mutation.generated.hunt import Hunted, Hunter, Outcome, as_judge, as_target
+from harness.mutation.generated.hunt import Hunted, Hunter, Outcome, as_judge, as_target, by_oracle, judged
 from harness.mutation.generated.listed import listed
-from harness.mutation.generated.score import Score, record
+from harness.mutation.generated.score import Score, record, stems_read
 from harness.mutation.ledger import generated_kills
 from harness.mutation.mutant import mutants_of
 from harness.running.plan import cases
@@ -134,6 +134,21 @@ def test_a_score_is_a_run_that_the_ledger_counts(tmp_path: Path) -> None:
     assert [(result.case, result.requirements) for result in run.cases] == [(by, ["SBP-FRM-01", "SBP-FRM-02"])]
     assert generated_kills(tmp_path, "sbp") == {"SBP-FRM-01": 1, "SBP-FRM-02": 1}
     assert generated_kills(tmp_path, "bccn") == {}
+
+
+def test_an_oracle_reads_all_that_its_machine_stands_on() -> None:
+    """Also by way of another module."""
+    assert {"server", "relaying", "flooding", "gossip", "handshake"} <= stems_read("frog", "server")
+    assert "codec" not in stems_read("frog", "server")
+
+
+def test_tours_of_a_part_are_tours() -> None:
+    """What an oracle judges alone is known by how its group ends."""
+    walk = "frog/server/federation-tours/walk"
+    assert by_oracle(walk)
+    assert judged("frog", "server", "tours")(walk)
+    assert not judged("frog", "client")(walk)
+    assert not by_oracle("frog/server/federation-floods/no-more-than-the-fanout")
 
 
 def test_a_judge_that_is_put_in_its_own_place_is_the_same() -> None:

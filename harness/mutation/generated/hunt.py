@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import io
 import json
+import math
 import os
 import shutil
 import signal
@@ -24,6 +25,7 @@ from typing import Any
 import pytest
 from hypothesis import Phase, settings
 
+from harness.catalogue.cases import EXPLORING
 from harness.errors import HarnessError
 from harness.judging.result import CaseResult, Verdict
 from harness.mutation.generated import copies
@@ -40,11 +42,9 @@ SLOWEST = 6.0
 STALLED_S = 20.0
 """One item that takes so long, and longer than all of them with the honest reference, does not end."""
 HONEST_S = 600.0
-"""The honest reference, of which it is not known yet how long it takes here."""
+"""One item of the honest reference, of which it is not known yet how long it takes here."""
 POLL_S = 0.005
 PROGRESS = "progress"
-JUDGED = ("machine", "tours")
-"""Groups of cases in which the oracle is the only judge."""
 TOURS = "tours"
 
 
@@ -65,6 +65,7 @@ class Hunted:
     verdict: str = ""
     seconds: float = 0.0
     called: dict[str, Called] = field(default_factory=dict)  # functions and their cases, where somebody listened
+    took: dict[str, float] = field(default_factory=dict)  # seconds of each item, there too
 
 
 Told = Callable[[Hunted], None]
@@ -97,6 +98,7 @@ class Hunt(Interruptible):
     workers: int = 1
     results: list[Hunted] = field(default_factory=list)
     baseline_s: float = 0.0
+    took: dict[str, float] = field(default_factory=dict)  # by the honest reference
     _killers: dict[str, float] = field(default_factory=lambda: defaultdict(float))
 
     @pytest.hookimpl(trylast=True)
@@ -167,6 +169,7 @@ class Hunt(Interruptible):
         session.config.pluginmanager.register(Watcher())
         if quarry.calls:
             quarry.calls.listen()
+        took: dict[str, float] = {}
         for n, item in enumerate(items):
             following = items[n + 1] if n + 1 < len(items) else None
             began = time.monotonic()
@@ -174,11 +177,13 @@ class Hunt(Interruptible):
             if quarry.calls:
                 quarry.calls.at(item.stash[CASE].id)
             item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
-        _write(report, Outcome.SURVIVED, called=quarry.calls.names() if quarry.calls else {})
+            took[item.nodeid] = time.monotonic() - began
+        heard = {"called": quarry.calls.names(), "each": took} if quarry.calls else {}
+        _write(report, Outcome.SURVIVED, **heard)
 
-    def _order(self, item: pytest.Item) -> tuple[float, bool]:
-        """What has killed often and quickly goes first, and tours before what has not killed yet."""
-        return -self._killers[item.nodeid], f"/{TOURS}/" not in item.stash[CASE].id
+    def _order(self, item: pytest.Item) -> tuple[float, float]:
+        """What has killed often and quickly goes first, and of what has not killed yet what takes least."""
+        return -self._killers[item.nodeid], self.took.get(item.nodeid, 0.0)
 
     # -- the parent -----------------------------------------------------------------------------------------------
 
@@ -196,13 +201,12 @@ class Hunt(Interruptible):
 
     @property
     def _limit_s(self) -> float:
-        return max(60.0, self.baseline_s * SLOWEST) if self.baseline_s else HONEST_S
+        return max(60.0, self.baseline_s * SLOWEST) if self.baseline_s else math.inf
 
     def _is_stalled(self, one: Running) -> bool:
         progress = one.folder / PROGRESS
-        if not self.baseline_s or not progress.exists():
-            return False
-        return time.time() - progress.stat().st_mtime > max(STALLED_S, self.baseline_s)
+        longest = max(STALLED_S, self.baseline_s) if self.baseline_s else HONEST_S
+        return progress.exists() and time.time() - progress.stat().st_mtime > longest
 
     def _read(self, one: Running, seconds: float, spun: bool) -> Hunted:
         name = one.quarry.name
@@ -213,8 +217,8 @@ class Hunt(Interruptible):
             return Hunted(name, Outcome.KILLED, by=why, verdict="timeout" if spun else "crashed", seconds=seconds)
         self._killers[said.get("item", "")] += 1 / max(0.05, said.get("took", 1.0))
         clauses = tuple(said.get("clauses", ()))
-        told = (said.get("by", ""), clauses, said.get("verdict", ""), seconds, said.get("called", {}))
-        return Hunted(name, Outcome(said["outcome"]), *told)
+        told = (said.get("by", ""), clauses, said.get("verdict", ""), seconds)
+        return Hunted(name, Outcome(said["outcome"]), *told, said.get("called", {}), said.get("each", {}))
 
     def _note(self, one: Running, hunted: Hunted) -> None:
         self.results.append(hunted)
@@ -246,6 +250,7 @@ class Hunter:
         self._plan = Plan(target, [select], seed=seed, patience=PATIENCE_S, workers=1)
         self._baseline_s = 0.0
         self.called: dict[str, Called] = {}
+        self.took: dict[str, float] = {}
 
     def hunt(self, quarries: Sequence[Quarry]) -> list[Hunted]:
         """Hunt them all; before the first, the honest copy, which has to survive and shows how long the cases take."""
@@ -253,7 +258,7 @@ class Hunter:
             return []
         if not self._baseline_s:
             self.listen()
-        return self._run(Hunt(quarries, self._told, self._workers, baseline_s=self._baseline_s))
+        return self._run(Hunt(quarries, self._told, self._workers, baseline_s=self._baseline_s, took=self.took))
 
     def listen(self) -> None:
         """The honest copy has to survive; it shows how long the cases take, and what they call."""
@@ -262,7 +267,7 @@ class Hunter:
         [found] = self._run(Hunt([Quarry("honest", lambda: copies.use(honest), lambda case: True, calls=calls)]))
         if found.outcome is not Outcome.SURVIVED:
             raise HarnessError(f"the suites do not let the reference itself pass: {found}")
-        self._baseline_s, self.called = found.seconds, found.called
+        self._baseline_s, self.called, self.took = found.seconds, found.called, found.took
 
     def _run(self, plugin: Hunt) -> list[Hunted]:
         pytest.main(self._plan.arguments(), plugins=[plugin])
@@ -326,7 +331,11 @@ def variant(protocol: str, name: str) -> Rival:
 
 def by_oracle(case: str) -> bool:
     """Is the oracle the only judge of this case?"""
-    return case.split("/")[2] in JUDGED
+    return group_of(case).endswith(EXPLORING)
+
+
+def group_of(case: str) -> str:
+    return case.split("/")[2]
 
 
 def by_cases(case: str) -> bool:
@@ -335,6 +344,5 @@ def by_cases(case: str) -> bool:
 
 
 def judged(protocol: str, role: str, group: str = "") -> Callable[[str], bool]:
-    """Cases that the oracle of a role judges; of one group, where there are many targets to judge."""
-    prefixes = tuple(f"{protocol}/{role}/{name}/" for name in JUDGED if group in ("", name))
-    return lambda case: case.startswith(prefixes)
+    """Cases that the oracle of a role judges; of one kind of groups, where there are many targets to judge."""
+    return lambda case: case.startswith(f"{protocol}/{role}/") and by_oracle(case) and group_of(case).endswith(group)

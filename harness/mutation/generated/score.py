@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import time
 from collections import Counter
-from collections.abc import Sequence, Set
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -13,12 +13,12 @@ import msgspec
 from rich.console import Console
 from rich.markup import escape
 
+from harness.catalogue.cases import EXPLORING
 from harness.errors import UsageError
 from harness.judging.result import CaseResult, Verdict, now
 from harness.mutation.generated import copies
 from harness.mutation.generated.changes import Change, changes_of, clauses_obeyed
 from harness.mutation.generated.hunt import (
-    JUDGED,
     Hunted,
     Hunter,
     Outcome,
@@ -123,9 +123,10 @@ class Score:
 def generated_score(protocol: str, *, most: int, only: Sequence[str], workers: int, seed: int) -> Score:
     """Try the changes of a protocol's reference: in the target, and those that an oracle reads in the judge as well.
 
-    What takes least comes first, since each step has only to do with what the ones before have left: the conversations that an
-    oracle judges, in both readers; then the cases that judge by themselves; then the judge before targets that are not honest.
-    Those that are let live with a reason are tried again only where they are named.
+    What takes least comes first, since each step has only to do with what the ones before have left. What no oracle reads meets
+    all cases at once; all else first the conversations that an oracle judges, in both readers, then the cases that judge by
+    themselves, and then it is the judge before targets that are not honest. Those that are let live with a reason are tried
+    again only where they are named.
     """
     began = time.perf_counter()
     every = changes_of(protocol)
@@ -139,6 +140,9 @@ def generated_score(protocol: str, *, most: int, only: Sequence[str], workers: i
     called = hunter.called["target"]
     reached = [change for change in tried if can_show(change, called)]
     read = {role: read_by(hunter, role, tried) for role in judging(protocol)}
+    talked = {change.name for changes in read.values() for change in changes}
+    score.take(hunter.hunt([as_target(protocol, change, called) for change in reached if change.name not in talked]))
+    reached = [change for change in reached if change.name in talked]
     score.take(hunter.hunt([as_target(protocol, change, called, by_oracle) for change in reached]))
     for role, changes in read.items():
         judge = hunter.called["judge"]
@@ -236,20 +240,28 @@ def _result(name: str, one: Hunted, protocol: str, seed: int) -> CaseResult:
 
 def judging(protocol: str) -> list[str]:
     """Roles in which an oracle judges."""
-    return sorted({path.parent.name for group in JUDGED for path in SUITES.glob(f"{protocol}/*/test_{group}.py")})
+    return sorted({path.parent.name for group in EXPLORING for path in SUITES.glob(f"{protocol}/*/test_*{group}.py")})
 
 
 def stems_read(protocol: str, role: str) -> set[str]:
-    """Modules that a role's oracle reads: the machine's own, and those of the protocol that it imports."""
-    package = f"reference_impl.{protocol}"
-    tree = ast.parse((ROOT / f"{package.replace('.', '/')}/{role}.py").read_bytes())
-    read = {role}
-    for node in ast.walk(tree):
-        if isinstance(node, ast.ImportFrom) and node.module == package:
-            read |= {alias.name for alias in node.names}
-        elif isinstance(node, ast.ImportFrom) and (node.module or "").startswith(f"{package}."):
-            read.add((node.module or "").rpartition(".")[2])
+    """Modules that a role's oracle reads: the machine's own, and those of the protocol that it stands on."""
+    folder = ROOT / "reference_impl" / protocol
+    read, waiting = set[str](), [role]
+    while waiting:
+        stem = waiting.pop()
+        if stem not in read and (path := folder / f"{stem}.py").is_file():
+            read.add(stem)
+            waiting += imported(path, f"reference_impl.{protocol}")
     return read
+
+
+def imported(path: Path, package: str) -> Iterator[str]:
+    """Modules of its package that a module names where it imports."""
+    for node in ast.walk(ast.parse(path.read_bytes())):
+        if isinstance(node, ast.ImportFrom) and node.module == package:
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and (node.module or "").startswith(f"{package}."):
+            yield (node.module or "").rpartition(".")[2]
 
 
 def print_score(score: Score) -> None:
