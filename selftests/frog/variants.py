@@ -35,6 +35,7 @@ from reference_impl.frog.frames import (
     Opened,
     Peers,
     Signal,
+    SisterErr,
     Stray,
     Try,
     Welcome,
@@ -69,7 +70,15 @@ class ClosingMachine(ServerMachine):
 
 
 class ForgetfulMachine(ServerMachine):
-    """Forgets a route at once when it is over, looks at the state before it parses, and keeps a challenge that failed."""
+    """Forgets a route at once when it is over, looks at the state before it parses, and keeps a challenge that failed.
+
+    Whoever has no role yet gets errors of the family that is not his.
+    """
+
+    def receive(self, state: State, channel: Channel, event: Any) -> ServerStep:
+        step = super().receive(state, channel, event)
+        refused = len(step.owes) == 1 and isinstance(step.owes[0].template, Err | SisterErr)
+        return self.other_family(step) if refused and state.phase(channel) is Phase.NEW else step
 
     def route_over(self, state: State, channel: Channel, frame: Signal, route: Route) -> ServerStep:
         return self.signal_error(state, channel, frame, "FROG-26-08", (Code.ROUTE_NOT_FOUND,))
@@ -86,11 +95,18 @@ class ForgetfulMachine(ServerMachine):
         failed = isinstance(step.owes[0].template, Err)
         return replace(step, state=step.state.moved(channel, held)) if failed else step
 
+    def misread(self, state: State, channel: Channel, event: Malformed) -> ServerStep:
+        step = super().misread(state, channel, event)
+        [debt] = step.owes
+        if not allows(debt.template, Code.BAD_STATE):
+            return step
+        return replace(step, owes=(replace(debt, template=replace(debt.template, code=Code.BAD_STATE)),))
+
     def stray(self, state: State, channel: Channel, event: Stray) -> ServerStep:
         return Step(state) if event.word == "ERR" else self.error(state, channel, "FROG-5-13", DASH, (Code.BAD_STATE,))
 
 
-def allows(template: Err, code: Code) -> bool:
+def allows(template: Err | SisterErr, code: Code) -> bool:
     hole: Any = template.code
     return bool(hole.admits(code, template))
 
@@ -100,6 +116,8 @@ class StayingMachine(ServerMachine):
 
     def route_over(self, state: State, channel: Channel, frame: Signal, route: Route) -> ServerStep:
         code = Code.PEER_NOT_FOUND if route.ended is Ending.CLOSED else Code.ROUTE_NOT_FOUND
+        if route.endpoint(state.connections[channel].peer_key) != channel:
+            code = Code.TARGET_MISMATCH
         return self.signal_error(state, channel, frame, "FROG-26-08", (code,))
 
     def leave(self, state: State, channel: Channel, frame: Leave) -> ServerStep:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from harness.errors import TargetUnsupported
 from harness.judging.trial import Broken
 from reference_impl.frog.codec import Codec, Direction
-from reference_impl.frog.frames import Err, Frame, Hangup, Malformed, Stray, Try
+from reference_impl.frog.frames import Err, Frame, Hangup, Malformed, Stray, Try, Welcome
 from reference_impl.io.carrier import HungUp
 from suites.common.line import WebSocketLine
 from suites.frog.lint import lint
@@ -49,6 +49,15 @@ class ServerLine(FrogLine):
 
     other = "server"
     direction = Direction.TO_CLIENT
+    greeted_us = False
+
+    def decoded(self, message: str | bytes) -> Frame:
+        """Before it has a role on this connection, its errors may be of either family (AMB-09)."""
+        if not self.greeted_us and isinstance(message, bytes) and message.startswith(b"@ERR "):
+            message = message.removeprefix(b"@")
+        frame = super().decoded(message)
+        self.greeted_us = self.greeted_us or isinstance(frame, Welcome)
+        return frame
 
     async def any_next(self, what: str, clause: str) -> Frame | Hangup:
         """The next message or the end, but for a TRY that nobody asked for."""

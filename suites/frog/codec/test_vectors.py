@@ -83,6 +83,22 @@ async def test_uri_is_canonical_or_not(codec: CodecUnderTest, each: Each) -> Non
     )
 
 
+CANONICAL = [also(vector, "FROG-13.2-01") for vector in URIS.vectors if vector.expected["valid"]]
+
+
+@clauses(*dict.fromkeys(clause for vector in CANONICAL for clause in vector.clauses))
+async def test_a_canonical_uri_may_stand_in_a_command(codec: CodecUnderTest, each: Each, target: Target) -> None:
+    """No character that a URI may have is too much for a header: a greeting has it as it stands."""
+
+    async def judge(vector: Vector) -> None:
+        command = {"command": "@HELLO", "server_id": "4KVETTPBZR80KG1GTZ55CZ1KS9", "uri": vector.input["uri"]}
+        wire = f"@HELLO FROG/1 {command['server_id']} {command['uri']}\n".encode()
+        await codec.must_mean("sister", wire, command, vector.clauses[0])
+
+    strict = [vector for vector in CANONICAL if vector.result == "valid"]
+    await each(strict if "sister" in await target.capabilities("frog/codec") else [], judge)
+
+
 @clauses(*IDENTIFIERS.clauses)
 async def test_identifier_is_one_or_not(codec: CodecUnderTest, each: Each) -> None:
     """Networks, keys, ids, nonces and signatures have a syntax, and nothing is forgiven."""

@@ -401,7 +401,7 @@ ODD: tuple[Made, ...] = (
     raw("@HELLO FROG/1 {x} wss://x.example.org/"), raw("@OK AUTH"), raw("@CHAL {id}"), raw("@SIGNAL {rid} {key} ice 1", b"x"),
     raw("@LOOKUP {id} {x} {key} OTHER:{id} 5"), raw("FIND A1 3"), raw("@SIGNAL {rid} {key} ICE 65537", bytes(65537)),
     raw("@SIGNAL {rid} {key} ICE 2", b"x"), raw("@FIND F1 {x} {key} 3"), raw("@PING"), raw("@LIST g1 7"),
-    raw("@PEERS F1 {x} 2 {key}"), raw("LEAVE"),
+    raw("@PEERS F1 {x} 2 {key}"), raw("LEAVE"), raw("@AUTH {id} {id}"),
 )  # fmt: skip
 """What no sister says."""
 

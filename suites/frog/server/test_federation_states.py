@@ -164,6 +164,40 @@ async def test_a_second_connection_authorises_nobody(mesh: Federation) -> None:
 
 
 @needs("sister")
+@clauses("FROG-27-02", "FROG-3.8-01")
+async def test_a_sister_authorises_nobody_else(mesh: Federation) -> None:
+    """Who is on no list, and waits, is no sister when one comes that is."""
+    line = await mesh.line(sibling())
+    if await line.proves_anyhow():
+        await mesh.sister()
+        await line.expect_no_sister("FROG-27-02")
+
+
+@needs("sister", "gossip")
+@clauses("FROG-27-02", "FROG-3.8-01")
+async def test_who_seeks_servers_takes_no_stranger(federation: Federation) -> None:
+    """Where the verified may federate, a key that is proven is not enough: at her URI nobody has proven anything yet."""
+    unknown = await federation.listen(seed=False)
+    federation.config["discover"] = 1
+    await federation.start()
+    line = await federation.line(unknown.who)
+    if await line.proves_anyhow():
+        await line.expect_no_sister("FROG-27-02")
+
+
+@needs("sister")
+@clauses("FROG-28-06", "FROG-29-02", "FROG-27-02")
+@axis("step", ["sa1", "sa2", "sa3"])
+async def test_a_handshake_is_of_one_connection(mesh: Federation, trial: Trial, step: str) -> None:
+    """Who is a sister on one connection is none yet on another, where she is half way."""
+    half = await mesh.line(0)
+    await half.dial_until(step)
+    if await mesh.second(0) is None:
+        return trial.info("it makes nobody a sister who is half way on another connection")
+    await half.expect_no_sister("FROG-28-06")
+
+
+@needs("sister")
 @clauses("FROG-14-03", "FROG-13-03", "FROG-14-02")
 @axis("word", CLIENTS)
 async def test_clients_words_from_a_sister(mesh: Federation, word: str) -> None:
@@ -208,6 +242,20 @@ async def test_an_error_is_not_answered_with_an_error(mesh: Federation, step: st
     """@ERR is allowed in each of these states: whatever it ends, it is not refused."""
     line = await mesh.line()
     await line.dial_until(step)
+    await expect_no_error_about_one(line)
+
+
+@needs("sister")
+@clauses("FROG-28-01")
+async def test_an_error_of_an_unauthorised_sister_is_not_answered(mesh: Federation) -> None:
+    """Who proved its key and is on no list has come no further than SISTER_AUTH, where @ERR is allowed."""
+    line = await mesh.line(sibling())
+    if await line.proves_anyhow() and await line.fence():
+        line.inbox.drain()  # that it is refused
+        await expect_no_error_about_one(line)
+
+
+async def expect_no_error_about_one(line: SisterLine) -> None:
     await line.send(SisterErr("-", "INTERNAL"))
     if await line.fence():
         errors = [item for item in line.inbox.drain() if isinstance(item, SisterErr)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from harness.catalogue.cases import axis, clauses
 from harness.judging.trial import Broken, Trial
-from reference_impl.frog.frames import Chal, Hangup, Joined, Signal, SignalFrom
+from reference_impl.frog.frames import Chal, Hangup, Joined, Left, Signal, SignalFrom
 from suites.frog.server.under_test import PeerLine, TimedServer
 from suites.frog.wire import an_id, message
 
@@ -127,6 +127,18 @@ async def test_of_two_routes_the_older_expires(timed: TimedServer) -> None:
     await a.expect_error(first, OVER, "FROG-26-08")
     await a.signals(second, b, b"there")
     await b.signals(second, a, b"and back")
+
+
+@clauses("FROG-19-01", "FROG-18-02", "FROG-39-07")
+async def test_who_outlives_a_route_may_leave(timed: TimedServer) -> None:
+    """Long after its only route has expired, and may be forgotten, a peer goes as any other."""
+    a, b = await timed.peers()
+    await a.route(b)
+    for _ in range(2):
+        await timed.wait(200)
+    await a.raw(message("LEAVE"))
+    await a.expect(Left, "FROG-19-01")
+    await b.expect_miss(a.key, "FROG-18-02")
 
 
 @clauses("FROG-4-11", "FROG-25-02")
