@@ -65,7 +65,7 @@ class Hunted:
     verdict: str = ""
     seconds: float = 0.0
     called: dict[str, Called] = field(default_factory=dict)  # functions and their cases, where somebody listened
-    took: dict[str, float] = field(default_factory=dict)  # seconds of each item, there too
+    took: dict[str, float] = field(default_factory=dict)  # seconds of each case, there too
 
 
 Told = Callable[[Hunted], None]
@@ -177,13 +177,13 @@ class Hunt(Interruptible):
             if quarry.calls:
                 quarry.calls.at(item.stash[CASE].id)
             item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
-            took[item.nodeid] = time.monotonic() - began
+            took[item.stash[CASE].id] = time.monotonic() - began
         heard = {"called": quarry.calls.names(), "each": took} if quarry.calls else {}
         _write(report, Outcome.SURVIVED, **heard)
 
     def _order(self, item: pytest.Item) -> tuple[float, float]:
         """What has killed often and quickly goes first, and of what has not killed yet what takes least."""
-        return -self._killers[item.nodeid], self.took.get(item.nodeid, 0.0)
+        return -self._killers[item.nodeid], self.took.get(item.stash[CASE].id, 0.0)
 
     # -- the parent -----------------------------------------------------------------------------------------------
 
@@ -268,6 +268,10 @@ class Hunter:
         if found.outcome is not Outcome.SURVIVED:
             raise HarnessError(f"the suites do not let the reference itself pass: {found}")
         self._baseline_s, self.called, self.took = found.seconds, found.called, found.took
+
+    def takes(self, of: Callable[[str], bool]) -> float:
+        """Seconds that the honest copy took for these cases."""
+        return sum(seconds for case, seconds in self.took.items() if of(case))
 
     def _run(self, plugin: Hunt) -> list[Hunted]:
         pytest.main(self._plan.arguments(), plugins=[plugin])

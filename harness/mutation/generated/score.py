@@ -124,9 +124,9 @@ def generated_score(protocol: str, *, most: int, only: Sequence[str], workers: i
     """Try the changes of a protocol's reference: in the target, and those that an oracle reads in the judge as well.
 
     What takes least comes first, since each step has only to do with what the ones before have left. What no oracle reads meets
-    all cases at once; all else first the conversations that an oracle judges, in both readers, then the cases that judge by
-    themselves, and then it is the judge before targets that are not honest. Those that are let live with a reason are tried
-    again only where they are named.
+    all cases at once. All else meets the conversations that an oracle judges, in both readers, and the cases that judge by
+    themselves, in the order of what they take here; at last it is the judge before targets that are not honest. Those that
+    are let live with a reason are tried again only where they are named.
     """
     began = time.perf_counter()
     every = changes_of(protocol)
@@ -143,11 +143,11 @@ def generated_score(protocol: str, *, most: int, only: Sequence[str], workers: i
     talked = {change.name for changes in read.values() for change in changes}
     score.take(hunter.hunt([as_target(protocol, change, called) for change in reached if change.name not in talked]))
     reached = [change for change in reached if change.name in talked]
-    score.take(hunter.hunt([as_target(protocol, change, called, by_oracle) for change in reached]))
-    for role, changes in read.items():
-        judge = hunter.called["judge"]
-        score.take(hunter.hunt([as_judge(protocol, change, role, called=judge) for change in score.left(changes)]))
-    score.take(hunter.hunt([as_target(protocol, change, called, by_cases) for change in score.left(reached)]))
+    for of in sorted((by_oracle, by_cases), key=hunter.takes):
+        score.take(hunter.hunt([as_target(protocol, change, called, of) for change in score.left(reached)]))
+        for role, changes in read.items() if of is by_oracle else ():
+            judge = hunter.called["judge"]
+            score.take(hunter.hunt([as_judge(protocol, change, role, called=judge) for change in score.left(changes)]))
     for role, changes in read.items():
         judge_rivals(hunter, score, role, changes)
     score.duration_s = time.perf_counter() - began
