@@ -9,7 +9,7 @@ from harness.errors import TargetCrashed
 from harness.judging.clock import clock_of
 from harness.judging.trial import Broken, Trial
 from harness.targets import Target
-from reference_impl.frog.frames import Chal, Err, Found, Hangup, Signal
+from reference_impl.frog.frames import Chal, Err, Found, Hangup, Joined, Signal
 from suites.frog.line import OVERLOAD
 from suites.frog.server.under_test import ROLE, PeerLine, ServerUnderTest
 from suites.frog.wire import Peer, cid, message
@@ -43,6 +43,18 @@ async def expect_no_room(line: PeerLine) -> None:
     is_overload(heard, "-", "FROG-40-02")
 
 
+async def expect_room(line: PeerLine, clause: str) -> None:
+    """It may register: that it is refused for want of room is no limit of the target's here."""
+    await line.raw(message(f"JOIN {line.key}"))
+    heard = await line.any_next("CHAL", clause)
+    if isinstance(heard, Chal):
+        line.nonce = heard.nonce
+        await line.auth()
+        heard = await line.any_next("OK JOIN", clause)
+    if not isinstance(heard, Joined):
+        raise Broken(clause, "OK JOIN", str(heard))
+
+
 @clauses("FROG-40-02")
 @axis("bound", ["max_peers", "max_peers_per_network", "max_challenges"])
 async def test_a_full_server_takes_no_more(trial: Trial, bound: str) -> None:
@@ -64,7 +76,7 @@ async def test_a_full_server_lets_a_peer_come_back(trial: Trial) -> None:
     """Who is registered already needs no room."""
     server = await limited(trial, "bounds", max_peers=1)
     await server.peer(peer := Peer(server.network))
-    await server.peer(peer)
+    await expect_room(await server.in_state("hello-ok", peer), "FROG-17.1-01")
     await server.close()
 
 
@@ -112,6 +124,18 @@ async def test_a_place_is_given_back(trial: Trial, bound: str) -> None:
         if isinstance(heard, Chal):
             break
     trial.expect(isinstance(heard, Chal), "room for one more", heard)
+    await server.close()
+
+
+@clauses("FROG-39-04", "FROG-40-02")
+async def test_an_expired_challenge_takes_no_place(trial: Trial) -> None:
+    """Two are pending, and nobody answers: when they have expired there is room for another."""
+    server = await limited(trial, "bounds", max_challenges=2)
+    clock = await clock_of(trial, server.instance)
+    for _ in range(2):
+        await server.in_state("auth-pending")
+    await clock.advance(121)  # for who looks for them once a minute
+    await expect_room(await server.in_state("hello-ok"), "FROG-39-04")
     await server.close()
 
 
