@@ -13,7 +13,7 @@ def an_id(label: str, used: Container[str], shared: Hashable = None) -> Any:
     """A random id of 26 characters that was not used before."""
 
     def admits(got: Any, _: Any) -> bool:
-        return isinstance(got, str) and is_id(got) and got not in used
+        return isinstance(got, str) and is_id(got) and got not in used  # FROG-17-03, FROG-24-10
 
     return Hole(label, admits, lambda entropy, _: new_id(entropy), shared)
 
@@ -42,6 +42,7 @@ def some_of(candidates: Collection[Any], most: int, least: int = 0) -> Any:
     allowed = frozenset(wanted)
 
     def admits(got: tuple[Any, ...], _: Any) -> bool:
+        """Of these alone (FROG-22-03), and no more, each once (FROG-22-06)."""
         return least <= len(got) <= most and len(set(got)) == len(got) and allowed.issuperset(got)
 
     return Hole(f"{least} to {most} of {wanted}", admits, lambda entropy, _: drawn(entropy, wanted, most))

@@ -147,6 +147,8 @@ class TalkativeServer(Server):
             super().put(line, Try(DASH))
         elif isinstance(frame, Err) and frame.code == Code.PEER_NOT_FOUND and not is_id(frame.id):
             loop.call_later(0.2, super().put, line, Err(frame.id, Code.LOOKUP_TIMEOUT))
+        elif isinstance(frame, Err) and frame.id != DASH and not is_id(frame.id):
+            loop.call_later(random.random() / 100, super().put, line, frame)
         elif isinstance(frame, Try | Peers):
             loop.call_later(random.random() / 100, super().put, line, frame)
             super().put(line, Try(DASH))
