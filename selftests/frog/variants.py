@@ -98,7 +98,7 @@ class ForgetfulMachine(ServerMachine):
     def misread(self, state: State, channel: Channel, event: Malformed) -> ServerStep:
         step = super().misread(state, channel, event)
         [debt] = step.owes
-        if not allows(debt.template, Code.BAD_STATE):
+        if state.phase(channel) is not Phase.SISTER or not allows(debt.template, Code.BAD_STATE):
             return step
         return replace(step, owes=(replace(debt, template=replace(debt.template, code=Code.BAD_STATE)),))
 
