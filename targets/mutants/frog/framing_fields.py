@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
+from urllib.parse import unquote
 
 from reference_impl.frog.codec import Codec, Direction
-from reference_impl.frog.frames import Find, Frame, NoFrame
+from reference_impl.frog.frames import Find, Frame, NoFrame, SisterHello
 from reference_impl.frog.grammar import BY_WORD, Field, Form
 from targets.mutants.frog.shelf import in_client, in_codec, in_server
 
@@ -230,3 +232,28 @@ class LimitsEndAtFive(Codec):
 
     def legal(self, field: Field, text: str) -> bool:
         return super().legal(field, text) and not (field.name == "limit" and text in ("6", "7"))
+
+
+@in_codec("FROG-13.2-01", "FROG-8-16")
+class TildesEndNoCommand(Codec):
+    """Refuses a URI with a tilde where it is a field of a command."""
+
+    def legal(self, field: Field, text: str) -> bool:
+        return super().legal(field, text) and not (field.name == "uri" and "~" in text)
+
+
+@in_codec("FROG-13.2-01", "FROG-8-15")
+class UrisAreWords(Codec):
+    """Refuses a URI with a mark such as `!` or `;` where it is a field of a command."""
+
+    def legal(self, field: Field, text: str) -> bool:
+        return super().legal(field, text) and not (field.name == "uri" and re.search(r"[!$&'()*+,;=]", text))
+
+
+@in_codec("FROG-13.2-01", "FROG-8-19")
+class UrisAreDecoded(Codec):
+    """Reads the escapes of a URI that is a field of a command."""
+
+    def fill(self, form: Form, texts: list[str], payload: bytes) -> Frame:
+        frame = super().fill(form, texts, payload)
+        return replace(frame, uri=unquote(frame.uri)) if isinstance(frame, SisterHello) else frame
