@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import itertools
 import json
 import random
@@ -14,8 +15,8 @@ from harness.shim import Emit
 from harness.shim.roles import RoleShim
 from reference_impl.core import Channel, Expectation, Level, Player
 from reference_impl.sbp.codec import Codec, Rejected, Unencodable
-from reference_impl.sbp.frames import Ack, Frame, Handshake, Hangup, Malformed, Message, Opened
-from reference_impl.sbp.peer import WIRE, Config, PeerMachine, PeerStep, State
+from reference_impl.sbp.frames import Ack, Frame, Handshake, Hangup, Malformed, Message, Opened, Text
+from reference_impl.sbp.peer import VIOLATION, WIRE, Config, PeerMachine, PeerStep, State
 from reference_impl.sbp.peer_io import Session
 from targets.reference.sbp import CodecRole, PeerRole
 
@@ -61,6 +62,35 @@ class OtherChoices(PeerMachine):
     def receive(self, state: State, channel: Channel, event: object) -> PeerStep:
         choices = self.alternatives(state, channel, event)
         return choices[-1] if choices else super().receive(state, channel, event)
+
+
+class ReadsOn(PeerMachine):
+    """Ends the transport for a text message and, until it is down, handles what comes behind: a text is no frame (SBP-SES-01)."""
+
+    def text(self, state: State, channel: Channel, text: Text) -> PeerStep:
+        step = super().text(state, channel, text)
+        return replace(step, state=state, owes=tuple(debt for debt in step.owes if debt.channel == WIRE))
+
+
+class OneAtATime(PeerMachine):
+    """Takes a peerId for one peer's: while somebody is connected under it, nobody else is let in (SBP-HSP-04)."""
+
+    def __init__(self, present: set[str], config: Config, **more: Any) -> None:
+        super().__init__(config, **more)
+        self.present, self.admitted = present, ""
+
+    def greeted(self, state: State, channel: Channel, frame: Handshake) -> PeerStep:
+        if not self.understands(frame):
+            return super().greeted(state, channel, frame)
+        if frame.peer_id in self.present:
+            return self.reject(state, frame.id, "SBP-SES-12", VIOLATION)
+        self.admitted = frame.peer_id
+        self.present.add(self.admitted)
+        return super().greeted(state, channel, frame)
+
+    def hung_up(self, state: State, channel: Channel, event: Hangup) -> PeerStep:
+        self.present.discard(self.admitted)
+        return super().hung_up(state, channel, event)
 
 
 class Stamping(Codec):
@@ -126,6 +156,33 @@ class EagerPeer(PeerRole):
     machine, session, codec = OtherChoices, EagerSession, Stamping
 
 
+class HeedingPeer(PeerRole):
+    machine = ReadsOn
+
+
+class GuardedPeer(PeerRole):
+    def __init__(self) -> None:
+        super().__init__()
+        self.machine = functools.partial(OneAtATime, set())  # type: ignore[assignment]
+
+
+class ReplacingPeer(PeerRole):
+    """Takes a peer that greets once more for one that has come again, and ends the session that it had."""
+
+    async def start(self, config: dict[str, Any], emit: Emit) -> dict[str, Any]:
+        newest: dict[str, str] = {}  # session of each peerId
+
+        def tell(event: str, data: dict[str, Any]) -> None:
+            emit(event, data)
+            if event == "established":
+                older = self._sessions.get(newest.get(data["peer_id"], ""))
+                newest[data["peer_id"]] = data["session"]
+                if older:
+                    older.close("replaced")
+
+        return await super().start(config, tell)
+
+
 class OddPeer(PeerRole):
     """Numbers its sessions, says null where nothing is, closes with a reason of its own and does not tell of the end."""
 
@@ -189,6 +246,27 @@ class Terse(RoleShim):
 class Eager(RoleShim):
     def __init__(self) -> None:
         super().__init__("eager", "0", {"sbp/peer": EagerPeer})
+
+
+class Heeding(RoleShim):
+    """Reads on behind a text message."""
+
+    def __init__(self) -> None:
+        super().__init__("heeding", "0", {"sbp/peer": HeedingPeer})
+
+
+class Guarded(RoleShim):
+    """Lets in one connection at a time under a peerId, which the suites warn about and no more."""
+
+    def __init__(self) -> None:
+        super().__init__("guarded", "0", {"sbp/peer": GuardedPeer})
+
+
+class Replacing(RoleShim):
+    """Keeps the newest connection under a peerId, which the suites warn about and no more."""
+
+    def __init__(self) -> None:
+        super().__init__("replacing", "0", {"sbp/peer": ReplacingPeer})
 
 
 class CodecOnly(RoleShim):

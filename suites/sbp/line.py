@@ -109,11 +109,11 @@ class PeerLine(WebSocketLine[Frame | Hangup]):
             if not unasked or type(heard).__name__ == what:
                 return heard
 
-    async def expect_handshake(self) -> Handshake:
+    async def expect_handshake(self, clause: str = "SBP-HS-02") -> Handshake:
         """The first thing that a peer says."""
-        heard = await self.trial.next_of(self.inbox, "a Handshake", "SBP-HS-02")
+        heard = await self.trial.next_of(self.inbox, "a Handshake", clause)
         if not isinstance(heard, Handshake):
-            raise Broken("SBP-HS-02", "a Handshake as the first frame", str(heard))
+            raise Broken(clause, "a Handshake as the first frame", str(heard))
         self.greeted = heard
         return heard
 
@@ -271,9 +271,9 @@ class PeerLine(WebSocketLine[Frame | Hangup]):
             if event == "closed":
                 raise Broken(clause or self.trial.own_clause, f"`{name}` at the host", f"closed {data}")
 
-    async def established(self) -> dict[str, Any]:
+    async def established(self, clause: str = "SBP-CMP-01") -> dict[str, Any]:
         """A good Handshake is accepted."""
-        return await self.expect_event("established", "SBP-CMP-01")
+        return await self.expect_event("established", clause)
 
     async def do(self, op: str, **args: Any) -> dict[str, Any]:
         """An operation of the host on this session."""

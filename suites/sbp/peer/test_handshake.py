@@ -171,14 +171,7 @@ async def test_two_peers_have_two_ids(peer: PeerUnderTest, trial: Trial) -> None
 @clauses("SBP-SES-12")
 async def test_two_connections_may_share_a_peer_id(peer: PeerUnderTest) -> None:
     """A peer id is not authenticated: both sessions stand."""
-    first, second = await peer.line("accept"), await peer.line("accept")
-    second.peer_id = first.peer_id
-    for line in (first, second):
-        await line.greet()
-        if line.hosted:
-            await line.established()
-    for line in (first, second):
-        await line.stays_open("SBP-SES-12")
+    await peer.namesakes("accept")
 
 
 @clauses("SBP-CMP-02", "SBP-HSP-10")

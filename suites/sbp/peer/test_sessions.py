@@ -48,17 +48,12 @@ async def test_an_error_comes_where_the_fault_was(peer: PeerUnderTest, trial: Tr
     await expect_untouched(second, trial, "SBP-CMP-02")
 
 
-@clauses("SBP-SES-10", "SBP-HSP-04")
+@clauses("SBP-SES-10", "SBP-SES-12", "SBP-HSP-04")
 async def test_sessions_of_one_peer_id_are_two(peer: PeerUnderTest, trial: Trial) -> None:
     """A peer id is a hint: what comes on a session is told as that session's, whoever else has its id."""
-    first = await peer.session(SIDE)
-    second = await peer.line(SIDE)
-    second.peer_id = first.peer_id
-    await second.greet()
+    first, second = await peer.namesakes(SIDE)
     if not first.hosted:
-        await first.stays_open("SBP-HSP-04")
         return
-    await second.established()
     for line in (first, second, first):
         subject = unique("app/of")
         await line.send(wire.message(subject))

@@ -13,6 +13,7 @@ from reference_impl.io.websocket import WebSocket
 from suites.common.connect import WebSocketPort, dial_websocket
 from suites.common.host import Event, Host
 from suites.common.names import unique
+from suites.sbp import wire
 from suites.sbp.line import PEER_ID, PeerLine
 from suites.sbp.peer.events import MEMBERS, read_event
 from suites.sbp.wire import LIMIT
@@ -55,6 +56,18 @@ class PeerUnderTest:
         if line.hosted:
             await line.established()
         return line
+
+    async def namesakes(self, side: str) -> tuple[PeerLine, PeerLine]:
+        """Two sessions under one peerId. That both stand is our reading alone: no other clause is named for it."""
+        first, second = await self.session(side), await self.line(side)
+        second.peer_id = first.peer_id
+        await second.send(wire.handshake(second.peer_id))
+        await second.expect_handshake("SBP-SES-12")
+        if second.hosted:
+            await second.established("SBP-SES-12")
+        for line in (first, second):
+            await line.stays_open("SBP-SES-12")
+        return first, second
 
     async def events_meanwhile(self, line: PeerLine, side: str) -> list[Event]:
         """What the host was told of a line that has ended: once another session serves it, nothing more is on its way."""
