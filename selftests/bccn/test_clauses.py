@@ -20,6 +20,12 @@ TOP = 2**64 - 1
         ([5, 5], "D-", "DD", "BCCN-DUP-02"),
         ([2000, 1000, 1000], "DD-", "DDD", "BCCN-DUP-04"),
         ([10, 5, 11], "D-D", "D--", "BCCN-DUP-15"),
+        ([10, 5, 6], "D--", "D-D", "BCCN-DUP-15"),
+        ([10, 5, 6], "D--", "DD-", "BCCN-DUP-02"),
+        ([1, 1, 2], "D-D", "D--", "BCCN-DUP-05"),
+        ([TOP, 1], "DD", "D-", "BCCN-DUP-10"),
+        ([TOP, 1, TOP], "DDD", "DD-", "BCCN-DUP-04"),
+        ([TOP, TOP], "D-", "DD", "BCCN-DUP-02"),
     ],
 )
 def test_the_first_wrong_number_names_the_clause(seqs: list[int], wanted: str, got: str, clause: str) -> None:

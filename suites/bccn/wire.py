@@ -37,6 +37,18 @@ def mode_of(chan: str) -> tuple[str, str]:
     return ("BCCN-CHN-07", "directed") if chan[:1] == "!" else ("BCCN-CHN-08", "plain")
 
 
+def mistaken(name: str, target: str) -> str:
+    """The clause that says whether a wildcard means a name so near to it; empty where no single one does (sheet 1.8)."""
+    stem = target.removesuffix("/*")
+    if target in ("*", "/*"):
+        return "BCCN-DIR-18"
+    if target.startswith("?") or (stem == target and target.rpartition("/")[2].isdigit()):
+        return ""
+    if name.startswith(stem) and not name.startswith(f"{stem}/"):
+        return "BCCN-DIR-09" if name == stem else "BCCN-DIR-10"
+    return ""
+
+
 def like_a_wildcard(name: str) -> bool:
     """A name that no node should choose, and that a binding may refuse (BCCN-SRC-09)."""
     return "*" in name or name.endswith("/")

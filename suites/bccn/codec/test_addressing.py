@@ -12,7 +12,7 @@ from harness.catalogue.vectors import Vector, load
 from harness.judging.trial import Broken, Each
 from suites.bccn.codec.under_test import CodecUnderTest
 from suites.bccn.odd_names import ODD
-from suites.bccn.wire import like_a_wildcard
+from suites.bccn.wire import like_a_wildcard, mistaken
 
 TABLE = load("bccn/addressing")
 TOKEN = st.sampled_from(["h", "n", "w-3", "x1", "1x", "host.lan", "N", "-1"])
@@ -33,7 +33,7 @@ async def test_table(codec: CodecUnderTest, each: Each) -> None:
                 continue
             if bool(matches) != (name in wanted):
                 expected = "a match" if name in wanted else "no match"
-                raise Broken.of(vector, f"{expected} of {name} with !{meant}", str(matches))
+                raise Broken.of(vector, f"{expected} of {name} with !{meant}", str(matches), mistaken(name, meant))
 
     await each(TABLE, try_one)
 

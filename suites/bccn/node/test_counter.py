@@ -80,7 +80,7 @@ async def test_no_other_number_is_sent(node: NodeUnderTest, trial: Trial, seq: s
     if not await node.refuses("set_seq", seq=seq):
         trial.expect(await node.refuses_send("c"), "a refusal of the counter or of the send", "sent")
         await node.set_seq(7)
-    await node.expect_unmoved(7)
+    await node.expect_unmoved(7, counted="BCCN-SEQ-02")
 
 
 @clauses("BCCN-SEQ-05", "BCCN-SEQ-02")

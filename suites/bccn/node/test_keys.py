@@ -8,7 +8,7 @@ import zlib
 from harness.catalogue.cases import axis, clauses, needs
 from harness.judging.trial import Trial
 from suites.bccn.node.under_test import BroadcastPort, NodeUnderTest
-from suites.bccn.wire import SECRET, body, datagram, framed, signed, tag
+from suites.bccn.wire import SECRET, body, datagram, framed, mode_of, signed, tag
 from suites.common.names import unique
 
 LONG = b"k" * 65
@@ -63,11 +63,12 @@ async def test_which_key_wins(port: BroadcastPort, trial: Trial) -> None:
     trial.info(f"{won[data]} key wins")
 
 
-@clauses("BCCN-INT-09", "BCCN-INT-12", "BCCN-ENV-12")
+@clauses("BCCN-INT-09", "BCCN-INT-12", "BCCN-INT-13", "BCCN-ENV-12")
 @axis("chan", {"plain": "c", "all": "!", "exact": "!h/p/1", "wildcard": "!h"})
 async def test_a_wrong_tag_is_dropped_in_every_form(port: BroadcastPort, trial: Trial, chan: str) -> None:
     """Neither a matching target nor the ALL form saves a forged datagram; the genuine one is delivered."""
     node = await port.node(key=SECRET, name="h/p/1")
+    await node.expect_delivered(signed(body(unique(), 1, chan, b"x")), mode_of(chan)[0])
     src = unique()
     await node.expect_dropped(signed(body(src, 1, chan, b"x"), b"wrong"), "BCCN-INT-09")
     said = await node.expect_delivered(signed(body(src, 1, chan, b"x")), "BCCN-INT-13")
