@@ -20,6 +20,7 @@ from selftests.sbp.variants import ReadsOn
         ("Eager", ["sbp/peer/product", "sbp/peer/machine", "sbp/peer/host", "sbp/peer/handshake", "sbp/peer/tours"]),
         ("Odd", ["sbp"]),
         ("Strict", ["sbp"]),
+        ("Unseen", ["sbp/peer/product", "sbp/peer/reject", "sbp/peer/tours"]),
         ("Heeding", ["sbp/peer/product", "sbp/peer/machine", "sbp/peer/reject", "sbp/peer/tours"]),
         ("CodecOnly", ["sbp"]),
     ],

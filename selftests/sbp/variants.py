@@ -16,7 +16,7 @@ from harness.shim.roles import RoleShim
 from reference_impl.core import Channel, Expectation, Level, Player
 from reference_impl.sbp.codec import Codec, Rejected, Unencodable
 from reference_impl.sbp.frames import Ack, Frame, Handshake, Hangup, Malformed, Message, Opened, Text
-from reference_impl.sbp.peer import VIOLATION, WIRE, Config, PeerMachine, PeerStep, State
+from reference_impl.sbp.peer import VIOLATION, WIRE, Config, PeerMachine, PeerStep, State, fresh_id
 from reference_impl.sbp.peer_io import Session
 from targets.reference.sbp import CodecRole, PeerRole
 
@@ -62,6 +62,15 @@ class OtherChoices(PeerMachine):
     def receive(self, state: State, channel: Channel, event: object) -> PeerStep:
         choices = self.alternatives(state, channel, event)
         return choices[-1] if choices else super().receive(state, channel, event)
+
+
+class Talkative(PeerMachine):
+    """Has a host that sends a Message as soon as its own Handshake is out (SBP-HSP-09)."""
+
+    def opened(self, state: State, channel: Channel, event: Opened) -> PeerStep:
+        step = super().opened(state, channel, event)
+        mine = Expectation("SBP-HSP-09", Message(fresh_id(state), "app/mine", b"\x01"), WIRE)
+        return replace(step, owes=(*step.owes, mine))
 
 
 class ReadsOn(PeerMachine):
@@ -156,6 +165,16 @@ class EagerPeer(PeerRole):
     machine, session, codec = OtherChoices, EagerSession, Stamping
 
 
+class TalkativePeer(PeerRole):
+    """Shows nothing of its host, which says what it likes."""
+
+    machine = Talkative
+    capabilities = ("accept", "connect", "receipt", "limit", "hints")
+
+    async def start(self, config: dict[str, Any], emit: Emit) -> dict[str, Any]:
+        return await super().start(config, lambda event, data: None)
+
+
 class HeedingPeer(PeerRole):
     machine = ReadsOn
 
@@ -246,6 +265,13 @@ class Terse(RoleShim):
 class Eager(RoleShim):
     def __init__(self) -> None:
         super().__init__("eager", "0", {"sbp/peer": EagerPeer})
+
+
+class Unseen(RoleShim):
+    """A server that runs already, with an application of its own behind it."""
+
+    def __init__(self) -> None:
+        super().__init__("unseen", "0", {"sbp/peer": TalkativePeer})
 
 
 class Heeding(RoleShim):

@@ -22,6 +22,9 @@ FIRST = HALF + 5000
 
 ANN, KIN = "a", ("A", "a/1", "x?", "a/", "?")  # none of them a name of the node's own: it may hear itself
 NAMES = ("h/p/12", "h/q/w-3", "12345", "h/p/12/3", "??", "h//p")
+LIKE_WILDCARDS = ("a*b", "a/", "*", "*/*", "!*", "a/*", "#/")
+"""Which a node may refuse as a name of its own (BCCN-SRC-09)."""
+
 PLAIN = ("a/b", "c!", "a/x/e", "a/b/c", "A/b", "c" * 1024)
 PATTERNS = ("a/b", "a/*/e", "a/>")
 PAYLOADS = (b"\0say\xff\x80 ", b"", b"|:|[3]", "\u20ac".encode(), b"\r\n", b"x" * 300)
@@ -273,6 +276,15 @@ ALPHABET: dict[str, tuple[Possible, Saying]] = {
     "it opens": (closed, opens(b"")),
     "it opens with a key": (closed, opens(SECRET)),
     "it is named": (ever, asks(lambda world: frames.SetName(world.of(NAMES)), lambda world: frames.GetName())),
+    "it is named like a wildcard": (  # and then otherwise again: whether it took the name is its own choice
+        lambda world: world.named,
+        asks(
+            lambda world: frames.SetName(world.of(LIKE_WILDCARDS)),
+            lambda world: frames.GetName(),
+            lambda world: frames.SetName(world.of(NAMES)),
+            lambda world: frames.GetName(),
+        ),
+    ),
     "it loses its name": (
         lambda world: world.named,
         asks(lambda world: frames.SetName(""), lambda world: frames.GetName()),

@@ -178,8 +178,17 @@ def burst(world: PeerWorld) -> Sequence[bytes]:
 
 
 def behind(world: PeerWorld) -> Sequence[bytes]:
-    """Something right behind what ends the session: it is not handled."""
-    return world.turn([(), (world.message(1),), (wire.ping(world.id(1)),), (world.handshake(id=world.id(1)),), ()])
+    """Something right behind what ends the session, of any kind but a text: it is not handled."""
+    id = world.id(1)
+    bad = (wire.frame(0, b"\x01", id, flags=0x40), wire.frame(1, b"\xff\xff\xff\xff", id), sized(world, 1, 1))
+    good = (world.message(1), wire.ping(id), wire.pong(id), wire.close(b"bye", id), wire.control(4, b"", id))
+    others = (
+        world.handshake(id=id),
+        wire.control(0, b"{}", id),
+        wire.ack(odd_id(0), id),
+        wire.error(2000, "", b"", id),
+    )
+    return world.turn([(), *((raw,) for raw in (*good, *bad, *others))])
 
 
 def each(label: str, spellings: Mapping[str, Callable[[PeerWorld], bytes]]) -> list[Letter[PeerWorld]]:
