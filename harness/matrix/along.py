@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 TEXT, BINARY, CLOSE, MORE = 1, 2, 8, 0
+NO_CODE = 1005
+"""Of a close frame that says none (RFC 6455, section 7.1.5)."""
 
 
 @dataclass(frozen=True)
@@ -28,6 +30,7 @@ class Said:
     connection: int
     way: str  # up: from the client
     message: str | bytes | None  # None: the end
+    code: int = NO_CODE  # of the end
 
     @property
     def text(self) -> str:
@@ -55,7 +58,8 @@ def websocket_messages(passed: Iterable[tuple[str, Passed]]) -> Iterator[Said]:
     for line, piece in sorted(passed, key=lambda item: item[1].t):
         copy = copies.setdefault((line, piece.connection, piece.way), _Copy())
         for message in copy.feed(piece.data):
-            yield Said(piece.t, line, piece.connection, piece.way, message)
+            said = Said(piece.t, line, piece.connection, piece.way, None if isinstance(message, int) else message)
+            yield replace(said, code=message) if isinstance(message, int) else said
 
 
 @dataclass
@@ -67,7 +71,8 @@ class _Copy:
     parts: bytearray = field(default_factory=bytearray)
     kind: int = 0
 
-    def feed(self, data: bytes) -> Iterator[str | bytes | None]:
+    def feed(self, data: bytes) -> Iterator[str | bytes | int]:
+        """Whole messages, and the codes of close frames."""
         self.buffer += data
         if not self.opened:
             head, end, rest = bytes(self.buffer).partition(b"\r\n\r\n")
@@ -99,9 +104,9 @@ class _Copy:
             payload = (int.from_bytes(payload, "big") ^ key).to_bytes(size, "big")
         return first & 0x0F, bool(first & 0x80), payload
 
-    def _message(self, opcode: int, last: bool, payload: bytes) -> Iterator[str | bytes | None]:
+    def _message(self, opcode: int, last: bool, payload: bytes) -> Iterator[str | bytes | int]:
         if opcode == CLOSE:
-            yield None
+            yield int.from_bytes(payload[:2], "big") or NO_CODE
         elif opcode in (TEXT, BINARY, MORE):
             self.kind = opcode or self.kind
             self.parts += payload

@@ -9,6 +9,7 @@ what a scenario of ours happens to look at.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -21,6 +22,9 @@ from harness.running.recorder import Recorder
 PATIENCE_S, SURE_S = 1.0, 5.0
 """A mutant runs in this process: what it owes and has not said by then it will not say. On a busy machine it might, so that
 whoever fails is looked at again."""
+
+ASLEEP = 4
+"""Processes for each processor: who watches a mutant that says nothing has nothing to do."""
 
 
 def wire_visible(protocol: str, mutants: Sequence[Mutant], workers: int = 0, seed: int = 0) -> dict[str, str]:
@@ -36,7 +40,7 @@ def _failing(protocol: str, mutants: Sequence[Mutant], workers: int, seed: int, 
     plan = Plan(
         select=[f"{protocol}/{role}/tours/*" for role in roles],
         seed=seed,
-        workers=workers,
+        workers=(workers or os.cpu_count() or 1) * ASLEEP,
         patience=patience_s,
         fair=True,
         mutants=protocol,

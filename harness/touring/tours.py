@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Generic, TypeVar
@@ -12,7 +12,7 @@ from harness.places import SUITES
 from harness.touring.atlas import Atlas, Coverage, coverage, explore
 from harness.touring.derive import Walk, derive
 from harness.touring.tour import Guide, Tour
-from harness.touring.world import Crash, Letter, Say, World
+from harness.touring.world import Crash, Letter, Say, Stimulus, World
 from reference_impl.core import Step
 from reference_impl.core.player import polite
 
@@ -30,6 +30,8 @@ class Tours(Generic[W]):
     length: int  # letters of one walk: a longer one spares set-up, a shorter one is easier to read
     left_out: Mapping[str, str] = field(default_factory=dict)  # what no walk tries, and why
     foul: Collection[str] = ()  # names of letters that no conforming other end says, whatever its host asks of it
+    fair: Mapping[str, Callable[[W], tuple[Sequence[Stimulus], W]]] = field(default_factory=dict)
+    """Of letters that are foul by turns, what is said in their place among ends that conform."""
 
     @cached_property
     def atlas(self) -> Atlas[W]:
@@ -47,7 +49,7 @@ class Tours(Generic[W]):
         What conforming ends can make of one another, whatever their hosts ask and whatever network and machines do, is in these:
         they say which mutants the matrix could find (`harness/matrix/visible.py`).
         """
-        atlas = explore(self.start, [letter for letter in self.letters if letter.name not in self.foul], self.depth)
+        atlas = explore(self.start, self._fairly(self.letters), self.depth)
         first = {(state, one): two for state, one, two in sorted(atlas.pairs, key=repr)}
         walks = derive(replace(atlas, pairs=frozenset((*place, two) for place, two in first.items())), self.length)
         unsaid = set(atlas.letters) - {name for walk in walks for name in walk.letters}
@@ -70,7 +72,14 @@ class Tours(Generic[W]):
     def _letters(self, walk: Walk) -> list[Letter[W]]:
         named = {letter.name: letter for letter in self.letters}
         letters = [*(named[name] for name in walk.letters), *self.ending]
-        return [letter for letter in letters if not (walk.fair and letter.name in self.foul)]
+        return self._fairly(letters) if walk.fair else letters
+
+    def _fairly(self, letters: Sequence[Letter[W]]) -> list[Letter[W]]:
+        return [
+            replace(letter, says=self.fair.get(letter.name, letter.says))
+            for letter in letters
+            if letter.name not in self.foul
+        ]
 
     def _clauses(self, walk: Walk) -> tuple[str, ...]:
         """What the steps on the way obey, and what is owed on it, as far as the reference goes it."""

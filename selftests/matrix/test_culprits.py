@@ -20,6 +20,9 @@ from harness.matrix.proof import Proof, Tried, _tried
 from harness.matrix.report import MatrixSummary, culprits
 from harness.matrix.run import MatrixPlan, run_matrix
 from harness.running.replay import replay
+from reference_impl.peerbus.frames import Frame, Peers, Register
+from suites.peerbus.along import read_along as read_clients
+from suites.peerbus.envelopes import codec
 from suites.sbp import wire
 from suites.sbp.along import read_along
 
@@ -58,6 +61,13 @@ def test_reading_along_finds_nothing_in_an_honest_conversation() -> None:
     illegal = read_along([*said, Said(9, "session", 0, "down", b"\x07" * 18)])
     assert illegal
     assert (illegal.seat, illegal.clause) == ("acceptor", "SBP-KIND-03")
+
+
+@pytest.mark.parametrize("first", [Peers(), Register("", "anna")])
+def test_a_broker_that_turns_a_client_away_has_said_nothing_illegal(first: Frame) -> None:
+    """Its close tells the reason, and no broker takes an empty token."""
+    said = [Said(0, "sender", 0, "up", codec.encode(first).decode()), Said(1, "sender", 0, "down", None, 1008)]
+    assert read_clients(said) is None
 
 
 @pytest.mark.parametrize("protocol", ["frog", "peerbus", "sbp"])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from harness.matrix.history import History, disordered, lost, repeated, strange
+from suites.frog.pairing import signals_arrive
 
 
 @pytest.mark.parametrize("heard", [["a", "b", "c"], ["a", "c"], [], ["a", "a", "c"]])
@@ -48,3 +49,17 @@ def test_an_answer_knows_its_question() -> None:
     history.add("a", "answered", "send", {"id": "y"}, of=second)
     history.add("a", "answered", "send", {"id": "x"}, of=first)
     assert [(q.data["n"], a.data["id"]) for _, q, _, a in history.answers("a", "send")] == [(2, "y"), (1, "x")]
+
+
+@pytest.mark.parametrize(("ends", "owed"), [(("stop", "gone"), True), (("gone", "stop"), False)])
+def test_a_connection_that_ends_because_its_host_goes_takes_no_promise_away(ends: tuple[str, str], owed: bool) -> None:
+    """Behind the proxy every connection is seen to end."""
+    history = History()
+    history.add("harness", "note", "peers", {"caller": "N:A", "callee": "N:B"})
+    looked_up = history.add("caller", "asked", "lookup", {"peer_key": "N:B"})
+    history.add("caller", "answered", "lookup", {"route_id": "R"}, of=looked_up)
+    signalled = history.add("caller", "asked", "signal", {"route_id": "R", "kind": "OFFER", "payload": "00"})
+    history.add("caller", "answered", "signal", {}, of=signalled)
+    for what in ends:
+        history.add(*(("callee", "asked", what) if what == "stop" else ("server", "fault", what)))
+    assert [breach.clause for breach in signals_arrive(history, "cut")] == ["FROG-26-03"] * owed

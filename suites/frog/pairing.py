@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
+from harness.catalogue.addresses import endpoint
 from harness.errors import TargetRefused
 from harness.matrix.faults import KILL_SERVER, NONE, PAUSES, STREAMS, WHOLE
 from harness.matrix.history import Breach, History, disordered, lost, repeated, strange
@@ -63,10 +64,10 @@ async def open_federation(bench: Bench) -> None:
     bench.kept["homes"] = {"caller": labels[0], "callee": labels[-1]}
 
 
-async def client(stage: Stage, seat: str, peer: wire.Peer, who: str = "") -> End:
+async def client(stage: Stage, seat: str, peer: wire.Peer, who: str = "", uri: str = "") -> End:
     """A client that has joined, at the server of its seat."""
     home = stage.kept.get("homes", {}).get(seat, "server")
-    uri = await stage.bench.way(home, home)
+    uri = uri or await stage.bench.way(home, home)
     config: dict[str, Any] = {"bootstrap": [uri], "network": peer.network, "seed": peer.seed.hex(), "cache": []}
     if "backoff_ms" in stage.party(seat).capabilities:
         config["backoff_ms"] = BACKOFF_MS
@@ -127,13 +128,22 @@ def heard(history: History, who: str) -> list[str]:
 
 
 def interruptions(history: History) -> list[int]:
-    """Places at which a connection was lost, or the server."""
+    """Places at which a connection was lost, or the server, or came again. What ends because its host goes is none."""
+    going = next(
+        (n for n, m in enumerate(history.moments) if (m.kind, m.what) == ("asked", "stop")), len(history.moments)
+    )
     return [
         place
-        for place, m in enumerate(history.moments)
-        if (m.kind == "told" and m.what == "status" and not m.data.get("registered"))
+        for place, m in enumerate(history.moments[:going])
+        if (m.kind == "told" and m.what == "status")
         or (m.kind == "fault" and m.what in ("cut", "gone", "killed", "runs again", "nobody there"))
     ]
+
+
+def routes_since(history: History, since: int) -> set[str]:
+    """Of those that were looked up by then or later: a route is as old as the connections that it binds."""
+    answers = [a for who in ("caller", "callee") for a in history.answers(who, "lookup")]
+    return {str(answer.data.get("route_id")) for place, _, _, answer in answers if place >= since}
 
 
 # -- promises ------------------------------------------------------------------------------------------------------------
@@ -155,19 +165,20 @@ def found_one_another(history: History, profile: str) -> Iterator[Breach]:
 
 
 def signals_arrive(history: History, profile: str) -> Iterator[Breach]:
-    """Both ways. What was sent before the last interruption may be lost, and is never heard twice or elsewhere."""
+    """Both ways. What was sent on a route from before the last interruption may be lost; nothing is heard twice or elsewhere."""
     peers = next(m for m in history.moments if m.what == "peers").data
-    since = max(interruptions(history), default=-1)
+    live = routes_since(history, 0 if profile in WHOLE else max(interruptions(history), default=0))
     for who, other in (("caller", "callee"), ("callee", "caller")):
-        sent = [
-            (place, f"{peers[who]} {kind} {route} {payload}") for place, route, kind, payload in signalled(history, who)
-        ]
-        got = heard(history, other)
-        yield from lost("FROG-26-03", [text for place, text in sent if place > since], got)
-        yield from strange("FROG-26-01", [text for _, text in sent], got)
-        yield from repeated("FROG-26-03", got, [text for _, text in sent])
+        sent = {
+            place: (route, f"{peers[who]} {kind} {route} {payload}")
+            for place, route, kind, payload in signalled(history, who)
+        }
+        said, got = [text for _, text in sent.values()], heard(history, other)
+        yield from lost("FROG-26-03", [text for route, text in sent.values() if route in live], got)
+        yield from strange("FROG-26-01", said, got)
+        yield from repeated("FROG-26-03", got, said)
         if profile in WHOLE:
-            yield from disordered("FROG-26-03", [text for _, text in sent], got)
+            yield from disordered("FROG-26-03", said, got)
     if elsewhere := heard(history, "bystander"):
         yield Breach("FROG-25-06", "nothing at a peer that nobody looked up", elsewhere[0][:120])
 
@@ -209,10 +220,44 @@ def the_new_has_it(history: History, profile: str) -> Iterator[Breach]:
 
 
 def gone_is_gone(history: History, profile: str) -> Iterator[Breach]:
+    """Nobody finds a peer that left, and who signals to it is told that its route is over."""
     clause = "FROG-19-01" if history.count("callee", "answered", "leave") else "FROG-18-02"
     for moment in history.moments:
         if moment.kind == "note" and moment.what == "ghost":
             yield Breach(clause, "a peer that left is not found", str(moment.data["how"]))
+    for _, route, _, _ in signalled(history, "caller"):
+        if route not in [m.data.get("id") for m in history.told("caller", "error")]:
+            yield Breach("FROG-25-05", f"an error for {route}, whose peer has left", "none")
+
+
+def they_join_again(history: History, profile: str) -> Iterator[Breach]:
+    """At the server that came in place of theirs, which knows no route of before; what is looked up there is a route."""
+    since, again = next((place, m.data) for place, m in enumerate(history.moments) if m.what == "another server")
+    for who in again["away"]:
+        yield Breach("FROG-43-03", f"{who} joins the server that came in place of its own", "it does not")
+    live = routes_since(history, since)
+    for who, other in (("caller", "callee"), ("callee", "caller")):
+        got = heard(history, other)
+        yield from lost("FROG-26-03", [p for _, route, _, p in signalled(history, who) if route in live], payloads(got))
+        late = [p for place, route, _, p in signalled(history, who) if place > since and route not in live]
+        if stray := [text for text in got if text.split(" ")[-1] in late]:
+            yield Breach("FROG-26-07", "nothing on a route that this server never made", stray[0][:120])
+
+
+def payloads(texts: list[str]) -> list[str]:
+    return [text.split(" ")[-1] for text in texts]
+
+
+def each_has_its_own(history: History, profile: str) -> Iterator[Breach]:
+    """However many questions are open: every route leads to the peer that it was asked for."""
+    keys = next(m for m in history.moments if m.what == "crowd").data["keys"]
+    meant = {str(a.data["route_id"]): q.data["peer_key"] for _, q, _, a in history.answers("caller", "lookup")}
+    sent = [(meant.get(route, ""), payload) for _, route, _, payload in signalled(history, "caller")]
+    for n, key in enumerate(keys):
+        got = payloads(heard(history, f"callee {n}"))
+        yield from lost("FROG-26-03", [payload for whom, payload in sent if whom == key], got)
+        yield from strange("FROG-25-06", [payload for whom, payload in sent if whom == key], got)
+        yield from repeated("FROG-26-03", got)
 
 
 # -- scenarios -----------------------------------------------------------------------------------------------------------
@@ -267,6 +312,27 @@ async def crowd(stage: Stage) -> None:
     await asyncio.gather(*(asked(stage, caller, "find", limit=limit) for limit in (3, 1, LIMIT)))
 
 
+async def busy(stage: Stage) -> None:
+    """A host that always has several questions open."""
+    network = wire.network()
+    peers = [wire.Peer(network) for _ in range(5)]
+    for n, peer in enumerate(peers):
+        await client(stage, "callee", peer, f"callee {n}")
+    caller = await client(stage, "caller", wire.Peer(network))
+    stage.history.add("harness", "note", "crowd", {"keys": [peer.key for peer in peers]})
+
+    async def errand(of: int) -> None:
+        for n in range(4):
+            await asked(stage, caller, "find", limit=1 + (3 * of + n) % LIMIT)
+            route = (await asked(stage, caller, "lookup", peer_key=peers[(of + n) % len(peers)].key))["route_id"]
+            await caller.do("signal", route_id=route, kind=KINDS[n % 3], payload=bytes([of, n]).hex())
+            if of:
+                await asked(stage, caller, "getservers", limit=1 + n)
+
+    await asyncio.gather(*(errand(of) for of in range(3)))
+    await stage.until(lambda: sum(len(heard(stage.history, f"callee {n}")) for n in range(len(peers))) >= 12)
+
+
 async def routes(stage: Stage) -> None:
     """Several routes between two peers, made from either side: each leads where it was made for."""
     one, two = peers_of(stage)
@@ -309,6 +375,40 @@ async def replaced(stage: Stage) -> None:
     await stage.until(lambda: len(heard(stage.history, "callee again")) >= 3)
 
 
+async def restarted(stage: Stage) -> None:
+    """Their server goes, and one that knows nothing comes at its address, with a key of its own."""
+    one, two = peers_of(stage)
+    note(stage, one, two)
+    line = await stage.bench.line("again")
+    uri = f"ws://127.0.0.1:{line.port}/"
+
+    async def a_server(who: str) -> End:
+        server = await stage.end("server", {**USUAL, "seed": wire.Peer("X").seed.hex(), "uri": uri}, who=who)
+        assert server.instance, "it has been started"
+        line.upstream = endpoint(server.instance.address)
+        return server
+
+    server = await a_server("first server")
+    callee, caller = await client(stage, "callee", two, uri=uri), await client(stage, "caller", one, uri=uri)
+    await conversation(stage, caller, callee, two, (b"before",), 0)
+    route, since = stage.history.told("callee", "signal")[-1].data.get("route_id"), len(stage.history.moments)
+    await server.stop()
+    await a_server("second server")
+
+    def away() -> list[str]:
+        statuses = {end.who: stage.history.told(end.who, "status", since)[-1:] for end in (caller, callee)}
+        return [who for who, last in statuses.items() if not any(m.data.get("registered") for m in last)]
+
+    slow = not all("backoff_ms" in end.capabilities for end in (caller, callee))
+    await stage.until(lambda: not away(), SLOWEST_REDIAL_S if slow else 0.0)
+    stage.history.add("harness", "note", "another server", {"away": away()})
+    if away():
+        return
+    with contextlib.suppress(TargetRefused):
+        await caller.do("signal", route_id=route, kind="ICE", payload=b"late".hex())
+    await conversation(stage, caller, callee, two, (b"behind", b"it"), 1)
+
+
 PAYLOADS = (
     b"",
     b"\x00\n \xff",
@@ -318,9 +418,11 @@ PAYLOADS = (
     bytes(1_022),
     b"b" * 1_498,
     b"c" * 5_000,
+    b"",
     b"d" * 20_000,
+    b"",
 )
-"""Behind each come two bytes that make it unlike the others: with them some fill a buffer to the last byte."""
+"""Behind each that is not empty come two bytes that make it unlike the others: with them some fill a buffer to the last byte."""
 
 
 async def signal(stage: Stage, payloads: tuple[bytes, ...] = PAYLOADS) -> None:
@@ -350,7 +452,7 @@ async def conversation(
 ) -> None:
     route = (await asked(stage, caller, "lookup", peer_key=two.key)).get("route_id")
     for n, payload in enumerate(payloads):
-        data = payload + bytes([attempt, n]) if n or attempt else payload
+        data = payload + bytes([attempt, n]) if attempt or (n and payload) else payload
         await caller.do("signal", route_id=route, kind=KINDS[n % len(KINDS)], payload=data.hex())
     await heard_or_lost(stage, "caller", "callee")
     back = [m.data.get("route_id") for m in stage.history.told("callee", "signal")]
@@ -386,7 +488,7 @@ async def leaving(stage: Stage, by_close: bool = False) -> None:
     note(stage, one, two)
     callee = await client(stage, "callee", two)
     caller = await client(stage, "caller", one)
-    await asked(stage, caller, "lookup", peer_key=two.key)
+    route = (await asked(stage, caller, "lookup", peer_key=two.key))["route_id"]
     await (callee.stop() if by_close else callee.do("leave"))
     for _ in range(MOST_TRIES):
         try:
@@ -398,6 +500,10 @@ async def leaving(stage: Stage, by_close: bool = False) -> None:
         stage.history.add("caller", "note", "ghost", {"how": "LOOKUP still finds it"})
     if two.key in (await asked(stage, caller, "find", limit=LIMIT)).get("peer_keys", []):
         stage.history.add("caller", "note", "ghost", {"how": "FIND still lists it"})
+    with contextlib.suppress(TargetRefused):  # it may know that the route is over
+        await caller.do("signal", route_id=route, kind="OFFER", payload=b"too late".hex())
+    owed = signalled(stage.history, "caller")
+    await stage.until(lambda: len(stage.history.told("caller", "error")) >= len(owed))
 
 
 SCENARIOS = (
@@ -406,10 +512,25 @@ SCENARIOS = (
     Scenario("signal", large, (signals_arrive,), ("FROG-26-03", "FROG-5-20"), {"size": "limit"}, profiles=("slow",)),
     Scenario("servers", servers, (none_is_named,), ("FROG-21-01", "FROG-21-06"), profiles=("slow",)),
     Scenario("crowd", crowd, (as_many_as_asked,), ("FROG-22-02", "FROG-22-03", "FROG-22-06"), profiles=(NONE,)),
+    Scenario(
+        "busy",
+        busy,
+        (as_many_as_asked, each_has_its_own),
+        ("FROG-20-04", "FROG-20-01", "FROG-26-03"),
+        profiles=("slow",),
+    ),
+    Scenario(
+        "restarted",
+        restarted,
+        (they_join_again,),
+        ("FROG-43-03", "FROG-17-11", "FROG-26-07"),
+        needs={"server": ("uri",)},
+        profiles=(NONE,),
+    ),
     Scenario("routes", routes, (routes_are_apart,), ("FROG-26-03", "FROG-25-09", "FROG-26-04"), profiles=("slow",)),
     Scenario("replaced", replaced, (the_new_has_it,), ("FROG-25-06", "FROG-25-09"), profiles=(NONE,)),
-    Scenario("leave", leaving, (gone_is_gone,), ("FROG-19-01",), {"by": "word"}, profiles=("slow",)),
-    Scenario("leave", closing, (gone_is_gone,), ("FROG-18-02",), {"by": "close"}, profiles=("slow",)),
+    Scenario("leave", leaving, (gone_is_gone,), ("FROG-19-01", "FROG-25-05"), {"by": "word"}, profiles=("slow",)),
+    Scenario("leave", closing, (gone_is_gone,), ("FROG-18-02", "FROG-25-05"), {"by": "close"}, profiles=("slow",)),
 )
 
 ACROSS = tuple(

@@ -44,13 +44,13 @@ def read_along(said: Iterable[Said]) -> Illegal | None:
 
 
 def _begun(first: Any) -> Oracle[Any]:
-    """The first word of the first client has a token that the broker takes, if it is not told which."""
-    return Oracle(BrokerMachine(frozenset([getattr(first, "token", ""), *TOKENS])))
+    """The first word of the first client has a token that the broker takes, if it is not told which and there is one."""
+    return Oracle(BrokerMachine(frozenset(filter(None, [getattr(first, "token", ""), *TOKENS]))))
 
 
 def _decoded(one: Said, sender: str) -> Any:
     if one.message is None:
-        return Close(1000)
+        return Close(one.code)
     lint(one.message, sender)
     frame = codec.decode(one.message.encode() if isinstance(one.message, str) else one.message)
     if isinstance(frame, Garbage):

@@ -274,9 +274,16 @@ def nobodys(world: ClientWorld) -> tuple[Sequence[Stimulus], ClientWorld]:
 
 def advice(world: ClientWorld) -> bytes:
     """Nobody asked, or the client itself did; of what is not canonical nothing is learned."""
-    cid = world.own[0] if world.own and world.said % 2 else "-"
     spelled = world.uris[3].rstrip("/")
-    uris = ((world.uris[2],), (), (spelled, world.uris[2]), (spelled,), world.uris[:3])[world.said % 5]
+    return advising(world, ((world.uris[2],), (), (spelled, world.uris[2]), (spelled,), world.uris[:3])[world.said % 5])
+
+
+def fair_advice(world: ClientWorld) -> bytes:
+    return advising(world, ((world.uris[2],), (), world.uris[:3])[world.said % 3])
+
+
+def advising(world: ClientWorld, uris: Sequence[str]) -> bytes:
+    cid = world.own[0] if world.own and world.said % 2 else "-"
     return message(" ".join(("TRY", cid, str(len(uris)), *uris)))
 
 
@@ -306,10 +313,17 @@ NOISE: tuple[Made, ...] = (
 """What a client that is registered ignores, unless it hangs up."""
 
 
-def hangs_up(world: ClientWorld) -> tuple[Sequence[Stimulus], ClientWorld]:
+ENDS: tuple[Made, ...] = (lambda w: CLOSE, lambda w: CUT, lambda w: "OK JOIN\n", lambda w: CUT)
+
+
+def hangs_up(*ways: Made) -> Saying:
     """A close, a cut or a text message."""
-    stimuli, after = says(lambda w: CLOSE, lambda w: CUT, lambda w: "OK JOIN\n", lambda w: CUT)(world)
-    return stimuli, replace(after, lost=world.routes[0] if world.routes else world.lost)
+
+    def saying(world: ClientWorld) -> tuple[Sequence[Stimulus], ClientWorld]:
+        stimuli, after = says(*ways)(world)
+        return stimuli, replace(after, lost=world.routes[0] if world.routes else world.lost)
+
+    return saying
 
 
 # -- the alphabet ------------------------------------------------------------------------------------------------------
@@ -357,7 +371,7 @@ ALPHABET: dict[str, tuple[Possible, Saying]] = {
     "host signals": (with_route, wishes(signal)),
     "a route fails": (with_route, says(route_fails)),
     "gets noise": (registered, says(*NOISE)),
-    "is hung up on": (registered, hangs_up),
+    "is hung up on": (registered, hangs_up(*ENDS)),
 }
 LETTERS = {name: Letter(name, possible, saying) for name, (possible, saying) in ALPHABET.items()}
 ENDING = (
@@ -393,6 +407,7 @@ TOURS = Tours(
     depth=14,
     length=60,
     foul=("is turned away", "host asks what may not be", "is answered badly", "hears what is nobody's", "gets noise"),
+    fair={"is advised": says(fair_advice), "is hung up on": hangs_up(*ENDS[:2])},
     left_out={
         "a server that does not answer": "how long a client waits for one is its own affair",
         "servers that are not there": "a dial that fails is not seen by anybody; `servers` has it",

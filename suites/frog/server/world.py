@@ -235,6 +235,10 @@ def connects(world: ServerWorld) -> tuple[Sequence[Stimulus], ServerWorld]:
     return [Say(line, Opened())], replace(world, opened=line, claim=line, nonces=())
 
 
+def only_claims(world: ServerWorld) -> tuple[Sequence[Stimulus], ServerWorld]:
+    return [Say(world.claim, Join(world.people[ANN].key))], replace(world, said=world.said + 1)
+
+
 def claims(world: ServerWorld) -> tuple[Sequence[Stimulus], ServerWorld]:
     """Now and then another key first, which is not hers to prove."""
     ann = world.people[ANN]
@@ -257,7 +261,7 @@ def fails(world: ServerWorld) -> tuple[Sequence[Stimulus], ServerWorld]:
     return [Say(world.claim, Prove(world.people[ANN], wrong))], replace(world, said=world.said + 1)
 
 
-def ends(line: Callable[[ServerWorld], int]) -> Saying:
+def ends(line: Callable[[ServerWorld], int], fair: bool = False) -> Saying:
     """A close, a text message, a cut, or a farewell: then somebody looks around before the connection is closed."""
 
     def saying(world: ServerWorld) -> tuple[Sequence[Stimulus], ServerWorld]:
@@ -266,6 +270,8 @@ def ends(line: Callable[[ServerWorld], int]) -> Saying:
         ways = [[Say(here, Hangup(1000))], [Say(here, "LEAVE\n")], [Say(here, Hangup(LOST))], farewell]
         if world.state.phase(here) is Phase.NEW:
             ways = ways[:3]
+        if fair:
+            del ways[1]
         return ways[world.said % len(ways)], replace(world, said=world.said + 1)
 
     return saying
@@ -466,6 +472,11 @@ TOURS = Tours(
     depth=12,
     length=80,
     foul=("ann fails to", "the claim is odd", "ann is odd", "somebody intrudes", "a long time passes"),
+    fair={
+        "ann claims her key": only_claims,
+        "the claim ends": ends(on_claim, fair=True),
+        "ann goes": ends(at(ANN), fair=True),
+    },
     left_out={
         "sisters' words before HELLO": "a server may be a sister then; `states` has them after it",
         "lookups of peers that are not there, but for two behind each walk": "a server may take three seconds for each",

@@ -169,6 +169,30 @@ def deliver(world: ClientWorld) -> tuple[Sequence[Stimulus], ClientWorld]:
     return [Say(world.line, spelled(mail))], after
 
 
+def deliver_fairly(world: ClientWorld) -> tuple[Sequence[Stimulus], ClientWorld]:
+    mail = fair_mail(world)
+    return [Say(world.line, spelled(mail))], replace(world, said=world.said + 1, mails=(*world.mails, mail))
+
+
+def fair_mail(world: ClientWorld) -> Mail:
+    """Under the key of its row (PB-2.4-06, -07), with its MAC as senders write it."""
+    envelope = new_mail(world).envelope
+    envelope = replace(envelope, hmac=envelope.hmac.lower())
+    return Mail(envelope, f"{envelope.id}|{NAME}" if envelope.to == "*" else envelope.id)
+
+
+def deliver_copy(world: ClientWorld) -> tuple[Sequence[Stimulus], ClientWorld]:
+    return [Say(world.line, spelled(world.mails[-1]))], replace(world, said=world.said + 1)
+
+
+def deliver_strange(world: ClientWorld) -> tuple[Sequence[Stimulus], ClientWorld]:
+    """Of a sender with another secret."""
+    mail = fair_mail(world)
+    return [Say(world.line, spelled(replace(mail, envelope=forged(mail.envelope))))], replace(
+        world, said=world.said + 1
+    )
+
+
 def deliver_again(world: ClientWorld) -> tuple[Sequence[Stimulus], ClientWorld]:
     """The last message once more, under the same key or another; or another one with its id, from somebody else."""
     mail = world.mails[-1]
@@ -290,6 +314,13 @@ def tours(serial: bool) -> Tours[ClientWorld]:
         depth=14,
         length=60,
         foul=("is turned away", "gets noise"),
+        fair={
+            "is accepted": says(lambda w: Peers(NAMES[w.said % 2])),
+            "gets a message": deliver_fairly,
+            "gets it again": deliver_copy,
+            "gets a forgery": deliver_strange,
+            "gets a list of peers": says(lambda w: Peers(NAMES[w.said % 2])),
+        },
         left_out={
             "messages longer than a client reads": "a mebibyte in every state costs seconds; `transport` has the limit",
             "another version in a delivery": "a choice (PB-3-03), which `machine` leaves to the client",

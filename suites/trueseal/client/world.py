@@ -222,6 +222,11 @@ def drop(world: ClientWorld) -> Said:
     return [*stimuli, Say(session, Hangup())], count(world)
 
 
+def drop_fairly(world: ClientWorld) -> Said:
+    said = [Say(world.flying[-1], wire.BEAT)] * (world.said % 2)
+    return [*said, Say(world.flying[-1], Hangup())], count(world)
+
+
 def crash(world: ClientWorld) -> Said:
     return [Crash(), Say(HOST, Start())], world
 
@@ -278,6 +283,7 @@ TOURS = Tours(
     depth=12,
     length=60,
     foul=("gets something odd",),
+    fair={"push session ends": drop_fairly},
     left_out={
         "frames of several Noise messages": "they cost a hundred others each; `size` and `receive` have them",
         "an id or an envelope alone that comes again": "by which of them a duplicate is known is a choice; `receive` has it",
