@@ -26,6 +26,9 @@ from harness.mutation.mutant import Mutant, mutants_of
 DISTURBED = (CUT, TWICE, REORDER, FLIP, KILL_CLIENT, KILL_SERVER)
 """What a mutant is tried under besides none, where its pairing has it."""
 
+REPETITIONS = 3
+"""Under each of them: where a machine is killed is drawn."""
+
 PATIENCE_S = 2.0
 """Each of some hundred mutants makes somebody wait; one that is late by so much is wrong."""
 
@@ -127,7 +130,8 @@ def _blocks(protocol: str, name: str, role: str, seed: int) -> Iterator[tuple[st
         for pairing, side in places:
             if profile == NONE or profile in pairing.profiles:
                 pair = {CLIENT: REFERENCE, SERVER: REFERENCE, side: f"mutant:{protocol}/{name}"}
-                yield side, Block(protocol, pairing.name, pair[CLIENT], pair[SERVER], profile, seed)
+                reps = 1 if profile == NONE else REPETITIONS
+                yield side, Block(protocol, pairing.name, pair[CLIENT], pair[SERVER], profile, seed, reps)
 
 
 def _sits(pairing: Pairing, side: str, role: str) -> bool:

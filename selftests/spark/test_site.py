@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import shutil
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,6 +14,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from harness.judging.result import CaseResult, Failure, Footer, Header, TargetInfo, TimelineEntry, Verdict
+from harness.places import ROOT
 from harness.subscribers.faults import differing
 from spark_reports.job import Options, report_with
 from spark_reports.site.render import visible
@@ -30,6 +33,7 @@ FLAGS = [
     "--disable-component-update",
     "--disable-sync",
 ]
+MUTANT = "mutant:sbp/acks-twice"
 PAYLOADS = (
     "<script>window.pwned=1</script>",
     "</script><script>window.pwned=2</script>",
@@ -144,6 +148,27 @@ def test_a_square_drills_down_to_the_evidence(site: sync_api.Page) -> None:
     lanes = site.locator("dialog .ladder .lane").evaluate_all("nodes => nodes.map((node) => node.textContent)")
     assert sorted(lanes) == ["heron (client)", "kestrel (server)"]
     assert site.locator("dialog .ladder .arrow").count() == 5
+
+
+@pytest.mark.parametrize("side", ["client", "server"])
+def test_a_planted_mutant_is_named_on_either_side(page: sync_api.Page, planted: Path, side: str) -> None:
+    """A mutant of SBP beside the reference, played and not made up: the cell's evidence names it, in whichever seat it sits."""
+    target, peer = (MUTANT, "reference") if side == "client" else ("reference", MUTANT)
+    page.goto((planted / "index.html").as_uri())
+    page.click(f'#matrix button.square[data-protocol="sbp"][data-target="{target}"][data-peer="{peer}"]')
+    page.locator("dialog li", has_text="exchange").first.click()
+    assert f"{MUTANT}\nthe {side}:" in page.locator("dialog").inner_text()
+
+
+@pytest.fixture(scope="module")
+def planted(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("planted")
+    words = ["matrix", "sbp", "--targets", f"reference,{MUTANT}", "--runs", str(folder / "runs"), "-n", "1"]
+    assert subprocess.call([sys.executable, "-m", "harness.cli", *words], cwd=ROOT) == 1, (
+        "the browser has this thread's loop"
+    )
+    report_with(spark, [folder / "runs"], folder / "site", Options())
+    return folder / "site"
 
 
 def test_what_differs_is_marked_as_on_the_terminal(site: sync_api.Page) -> None:

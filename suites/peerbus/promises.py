@@ -92,7 +92,7 @@ def under_its_name(history: History, profile: str) -> Iterator[Breach]:
         m.who: m.data["name"] for m in history.moments if m.kind == "asked" and m.what == "start" and "name" in m.data
     }
     everybody = set(bodies(history, "sender", "broadcast"))
-    for moment in history.told("receiver", "message"):
+    for moment in (m for who in ("receiver", "receiver again") for m in history.told(who, "message")):
         if (who := shim.member(moment.data, "from", shim.text, "message")) != names["sender"]:
             yield Breach("PB-3-21", f"a message from {names['sender']}", f"from {who}")
             return
@@ -135,13 +135,16 @@ def to_everybody(history: History, profile: str) -> Iterator[Breach]:
 
 
 def comes_again(history: History, profile: str) -> Iterator[Breach]:
-    """What a host had not consumed comes to the next client of that name, in order; what it had consumed does not."""
+    """What a host had not consumed comes to the next client of that name, in order; what it had consumed does not.
+
+    Under a kill, an ack may cross what comes again.
+    """
     consumed = {m.data["body"] for m in history.moments if m.kind == "note" and m.what == "consumed"}
     said = fenced(history, "sender", *SAYING)
     again, third = surfaced(history, "receiver again"), surfaced(history, "third life")
     yield from lost("PB-5-24", [body for body in said if body not in consumed], again)
     yield from disordered("PB-5-13", said, again)
-    if back := consumed.intersection(again):
+    if profile in WHOLE and (back := consumed.intersection(again)):  # its ack is certain
         yield Breach("PB-2.2-04", "nothing that was consumed comes again", next(iter(back))[:120])
     if late := [body for body in third if body in said]:
         yield Breach("PB-2.2-04", "nothing that was consumed comes again", f"{len(late)} of {len(said)} came again")

@@ -27,6 +27,8 @@ BODIES = (
 HEADERS: tuple[dict[str, str], ...] = (
     {}, {"sender": "somebody"}, {"ts": "", "source": ""}, {"hmac": "no MAC"}, {"source": " a\tb<&> "}, {"sender": ANNA},
 )  # fmt: skip
+FAIR: tuple[dict[str, str], ...] = ({}, {"ts": "", "source": ""}, {"source": " a\tb<&> "})
+"""What a sender may say that signs under its own name."""
 
 
 @dataclass(frozen=True)
@@ -116,9 +118,9 @@ def register_and_ack(name: str) -> Saying:
     return saying
 
 
-def spelled(world: BrokerWorld, sender: str, to: str, id: str) -> str:
+def spelled(world: BrokerWorld, sender: str, to: str, id: str, headers: Sequence[dict[str, str]]) -> str:
     """A message as its sender spells it: a codec of ours would write the body anew."""
-    body, fields = BODIES[world.sent % len(BODIES)], HEADERS[world.sent % len(HEADERS)]
+    body, fields = BODIES[world.sent % len(BODIES)], headers[world.sent % len(headers)]
     text = codec.encode(message(sender, to, b"0", id, **fields)).decode()
     return text.replace('"body":0,', f'"body":{body.decode()},')
 
@@ -129,15 +131,21 @@ def new_id(world: BrokerWorld) -> str:
     return (f"{digits}", f"{digits}|{ANN}", f"{digits} {digits}", f"{digits}é*")[world.sent % 4]
 
 
+def last_id(world: BrokerWorld) -> str:
+    return world.direct
+
+
 def used_id(world: BrokerWorld) -> str:
     """Of the last broadcast, or of a message to one peer: its row has another key."""
     return (world.broadcast, world.direct or world.broadcast)[world.sent % 2]
 
 
-def send(sender: str, to: str, id: Callable[[BrokerWorld], str] = new_id) -> Saying:
+def send(
+    sender: str, to: str, id: Callable[[BrokerWorld], str] = new_id, headers: Sequence[dict[str, str]] = HEADERS
+) -> Saying:
     def saying(world: BrokerWorld) -> tuple[Sequence[Stimulus], BrokerWorld]:
         chosen = id(world)
-        said = Say(world.lines[sender], spelled(world, sender, to, chosen))
+        said = Say(world.lines[sender], spelled(world, sender, to, chosen, headers))
         world = replace(world, sent=world.sent + 1)
         if to == "*":
             return [said], replace(world, broadcast=chosen)
@@ -277,7 +285,7 @@ ALPHABET: dict[str, tuple[Possible, Saying]] = {
     "carl registers": (ever, register_and_ack(CARL)),
     "a stranger errs": (ever, stranger),
     "ann to anna": (here(ANN), send(ANN, ANNA)),
-    "ann to anna again": (known(ANN, "direct"), send(ANN, ANNA, lambda w: w.direct)),
+    "ann to anna again": (known(ANN, "direct"), send(ANN, ANNA, last_id)),
     "ann to all": (here(ANN), send(ANN, "*")),
     "ann to all again": (known(ANN, "broadcast"), send(ANN, "*", used_id)),
     "anna acks one": (waits(1, ANNA), ack),
@@ -302,6 +310,12 @@ TOURS = Tours(
     depth=12,
     length=80,
     foul=("a stranger errs", "something odd is said"),
+    fair={
+        "ann to anna": send(ANN, ANNA, headers=FAIR),
+        "ann to anna again": send(ANN, ANNA, last_id, FAIR),
+        "ann to all": send(ANN, "*", headers=FAIR),
+        "ann to all again": send(ANN, "*", used_id, FAIR),
+    },
     left_out={
         "frames longer than a broker reads": "a mebibyte in every state costs seconds; `transport` has the limit",
         "a name offline, claimed under another token": "unspecified (PB-2.1-20 is about names that are connected)",
