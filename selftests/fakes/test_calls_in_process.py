@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from harness.targets.inprocess import _for_once
+from harness.targets.inprocess import _within
 
 
 async def test_what_it_waits_for_may_fail() -> None:
@@ -18,7 +18,7 @@ async def test_what_it_waits_for_may_fail() -> None:
             await failing
         return await asyncio.sleep(0, "went on")
 
-    assert await _for_once(work()) == "went on"
+    assert await _within(10, work()) == "went on"
 
 
 async def test_what_it_waits_for_may_be_cancelled() -> None:
@@ -30,7 +30,7 @@ async def test_what_it_waits_for_may_be_cancelled() -> None:
             await waited
         return await asyncio.sleep(0, "went on")
 
-    assert await _for_once(work()) == "went on"
+    assert await _within(10, work()) == "went on"
 
 
 async def test_a_timeout_of_its_own_is_its_own() -> None:
@@ -41,7 +41,7 @@ async def test_a_timeout_of_its_own_is_its_own() -> None:
         return await asyncio.sleep(0.01, "went on")
 
     async with asyncio.timeout(10):
-        assert await _for_once(work()) == "went on"
+        assert await _within(10, work()) == "went on"
 
 
 async def test_told_to_stop_it_may_say_goodbye_and_not_stay() -> None:
@@ -56,8 +56,7 @@ async def test_told_to_stop_it_may_say_goodbye_and_not_stay() -> None:
 
     async with asyncio.timeout(10):
         with pytest.raises(TimeoutError):
-            async with asyncio.timeout(0.01):
-                await _for_once(stays())
+            await _within(0.01, stays())
     assert told == ["stop"]
 
 
@@ -68,5 +67,5 @@ async def test_what_waits_for_nothing_takes_no_turn() -> None:
     async def work() -> str:
         return "at once"
 
-    assert await _for_once(work()) == "at once"
+    assert await _within(10, work()) == "at once"
     assert not turns

@@ -347,10 +347,9 @@ async def routes(stage: Stage) -> None:
     await heard_or_lost(stage, "caller", "callee")
     await heard_or_lost(stage, "callee", "caller")
     for _, who, route in found:
-        answerer = "callee" if who == "caller" else "caller"
-        await {"caller": caller, "callee": callee}[answerer].do(
-            "signal", route_id=route, kind="ANSWER", payload=route.encode().hex()
-        )
+        answerer = callee if who == "caller" else caller
+        for kind in ("ANSWER", "OFFER", "ICE"):  # either may offer anew
+            await answerer.do("signal", route_id=route, kind=kind, payload=route.encode().hex())
     await heard_or_lost(stage, "caller", "callee")
     await heard_or_lost(stage, "callee", "caller")
 
@@ -413,7 +412,7 @@ PAYLOADS = (
     b"",
     b"\x00\n \xff",
     b"offer" * 200,
-    b'{ "sdp" : "v=0\r\n\r\na=1" }  ',
+    b'{ "sdp" : "v=0\\r\\n\\r\\na=1", "of" : %d }  ',
     b"SIGNAL x OFFER 3\nabc\n\n",
     bytes(1_022),
     b"b" * 1_498,
@@ -422,7 +421,8 @@ PAYLOADS = (
     b"d" * 20_000,
     b"",
 )
-"""Behind each that is not empty come two bytes that make it unlike the others: with them some fill a buffer to the last byte."""
+"""Each that is not empty is made unlike the others by two bytes behind it, with which some fill a buffer to the last byte, or where it
+says so itself: what is JSON stays JSON."""
 
 
 async def signal(stage: Stage, payloads: tuple[bytes, ...] = PAYLOADS) -> None:
@@ -452,13 +452,17 @@ async def conversation(
 ) -> None:
     route = (await asked(stage, caller, "lookup", peer_key=two.key)).get("route_id")
     for n, payload in enumerate(payloads):
-        data = payload + bytes([attempt, n]) if attempt or (n and payload) else payload
+        data = marked(payload, attempt, n) if attempt or (n and payload) else payload
         await caller.do("signal", route_id=route, kind=KINDS[n % len(KINDS)], payload=data.hex())
     await heard_or_lost(stage, "caller", "callee")
     back = [m.data.get("route_id") for m in stage.history.told("callee", "signal")]
     if back:
         await callee.do("signal", route_id=back[-1], kind="ANSWER", payload=bytes([attempt, 255]).hex())
         await heard_or_lost(stage, "callee", "caller")
+
+
+def marked(payload: bytes, attempt: int, n: int) -> bytes:
+    return payload % attempt if b"%d" in payload else payload + bytes([attempt, n])
 
 
 async def heard_or_lost(stage: Stage, who: str, other: str) -> None:
