@@ -20,7 +20,7 @@ from harness.matrix.cells import REFERENCE, Block
 from harness.matrix.culprit import is_red
 from harness.matrix.faults import CUT, FLIP, KILL_CLIENT, KILL_SERVER, NONE, REORDER, TWICE
 from harness.matrix.pairing import CLIENT, SERVER, Pairing, pairings
-from harness.matrix.visible import wire_visible
+from harness.matrix.visible import ASLEEP, wire_visible
 from harness.mutation.mutant import Mutant, mutants_of
 
 DISTURBED = (CUT, TWICE, REORDER, FLIP, KILL_CLIENT, KILL_SERVER)
@@ -99,7 +99,8 @@ def prove(protocol: str, workers: int = 0, seed: int = 0, most: int = 0) -> Proo
     mutants = [m for m in mutants_of(protocol).values() if f"{protocol}/{m.role}" in roles]
     mutants = mutants[:: max(1, len(mutants) // most)] if most else mutants
     proof = Proof(protocol, len(mutants), wire_visible(protocol, mutants, workers, seed))
-    with ProcessPoolExecutor(workers or os.cpu_count(), mp_context=multiprocessing.get_context("spawn")) as pool:
+    processes = (workers or os.cpu_count() or 1) * ASLEEP
+    with ProcessPoolExecutor(processes, mp_context=multiprocessing.get_context("spawn")) as pool:
         running = [pool.submit(_tried, as_told(mutant), seed) for mutant in mutants if mutant.name in proof.visible]
         for done in as_completed(running):
             proof.tried.append(done.result())

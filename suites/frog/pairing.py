@@ -90,13 +90,18 @@ async def joined(stage: Stage, end: End) -> bool:
 
 
 async def asked(stage: Stage, end: End, op: str, **args: Any) -> dict[str, Any]:
-    """Asked again for as long as it is refused: a peer may be joining still, a connection may have been lost."""
+    """Asked again for as long as it is refused: a peer may be joining still, a connection may have been lost.
+
+    Where none is lost only a lookup has a reason to be refused.
+    """
     last: Exception | None = None
     for _ in range(MOST_TRIES):
         try:
             async with asyncio.timeout(None if stage.profile in WHOLE else ASKED_AGAIN_S):
                 return await end.do(op, **args)
         except (TargetRefused, TimeoutError) as error:
+            if stage.profile in WHOLE and op != "lookup":
+                raise
             last = error
             await joined(stage, end)
             await asyncio.sleep(0.02)  # nobody tells when the other one has joined
@@ -421,8 +426,8 @@ PAYLOADS = (
     b"d" * 20_000,
     b"",
 )
-"""Each that is not empty is made unlike the others by two bytes behind it, with which some fill a buffer to the last byte, or where it
-says so itself: what is JSON stays JSON."""
+"""Each that is not empty is made unlike the others: by two bytes behind it, with which some fill a buffer to the last byte, or in
+its place, for what is JSON stays JSON."""
 
 
 async def signal(stage: Stage, payloads: tuple[bytes, ...] = PAYLOADS) -> None:

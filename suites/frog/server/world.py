@@ -351,6 +351,18 @@ def others_ask(world: ServerWorld) -> tuple[Sequence[Stimulus], ServerWorld]:
     return [Say(at(name)(world), event(world))], replace(world, said=world.said + 1)
 
 
+FAIRLY_ASKED: tuple[Made, ...] = (*ASKED[:3], ASKED[4], ASKED[5], ASKED[6])
+"""What a client asks for that is no other network's and not itself: of ann last."""
+
+
+def ann_asks_fairly(world: ServerWorld) -> tuple[Sequence[Stimulus], ServerWorld]:
+    return says(at(ANN), *FAIRLY_ASKED[:-1])(world)
+
+
+def bob_asks(world: ServerWorld) -> tuple[Sequence[Stimulus], ServerWorld]:
+    return says(at(BOB), *FAIRLY_ASKED[: len(FAIRLY_ASKED) - (world.line(ANN) is None)])(world)
+
+
 def nearly(id: str) -> str:
     """Another last symbol."""
     return id[:-1] + "01"[id[-1] == "0"]
@@ -371,6 +383,11 @@ def signals(name: str) -> Saying:
         return said, replace(world, said=n + 1)
 
     return saying
+
+
+def signals_if_found(name: str) -> Saying:
+    """Nothing where nobody was looked up yet."""
+    return lambda world: signals(name)(world) if world.routes else ([], world)
 
 
 def intrudes(world: ServerWorld) -> tuple[Sequence[Stimulus], ServerWorld]:
@@ -476,6 +493,10 @@ TOURS = Tours(
         "ann claims her key": only_claims,
         "the claim ends": ends(on_claim, fair=True),
         "ann goes": ends(at(ANN), fair=True),
+        "ann asks": ann_asks_fairly,
+        "the others ask": bob_asks,
+        "ann signals": signals_if_found(ANN),
+        "bob signals": signals_if_found(BOB),
     },
     left_out={
         "sisters' words before HELLO": "a server may be a sister then; `states` has them after it",
