@@ -101,9 +101,12 @@ def odd_envelope(n: int) -> bytes:
 
 
 async def arrived(stage: Stage, *who: str) -> None:
-    slow = any("retry_ms" not in end.capabilities for end in stage.ends)
     owed = pushed(stage.history)
-    await stage.until(lambda: set(owed) <= set(received(stage.history, *who)), SLOWEST_REDIAL_S if slow else 0.0)
+    await stage.until(lambda: set(owed) <= set(received(stage.history, *who)), redial_s(stage))
+
+
+def redial_s(stage: Stage) -> float:
+    return 0.0 if all("retry_ms" in end.capabilities for end in stage.ends) else SLOWEST_REDIAL_S
 
 
 # -- reading the history -------------------------------------------------------------------------------------------------
@@ -229,7 +232,12 @@ async def elsewhere(stage: Stage) -> None:
     for n in range(4):
         for device in devices:
             await push(stage, devices[-1], key_of(device), 1, first=n)
-    await arrived(stage, *(device.who for device in devices))
+    history, everybody = stage.history, [device.who for device in devices]
+
+    def has_all(who: str) -> bool:
+        return set(pushed_to(history, who)) <= set(received(history, who))
+
+    await stage.until(lambda: all(map(has_all, everybody)), redial_s(stage))  # to each the same empty envelope
 
 
 async def to_itself(stage: Stage) -> None:
