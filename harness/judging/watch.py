@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import concurrent.futures
 import contextlib
+from collections import Counter
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
@@ -80,11 +81,16 @@ class Watch(Generic[S]):
         while not self._settled():
             try:
                 with self.trial.target.patience.waiting(self._awaited(), self._patience_s()) as patience_s:
-                    channel, frame = await asyncio.wait_for(self._heard.get(), max(patience_s, self._until_due_s()))
+                    async with asyncio.timeout(max(patience_s, self._until_due_s())):
+                        await self._payment()
             except TimeoutError:
                 self._judge_silence()
-                continue
-            self._judge(channel, frame)
+
+    async def _payment(self) -> None:
+        """Until a debt is gone. What else is said meanwhile, a Heartbeat or another dial, buys no time: it may come for ever."""
+        owed = Counter(self.oracle.outstanding())
+        while not self._settled() and owed <= Counter(self.oracle.outstanding()):
+            self._judge(*await self._heard.get())
             self.judge_waiting()
 
     async def rest(self) -> None:

@@ -17,7 +17,7 @@ from harness.judging.clock import Clock, clock_of
 from harness.judging.trial import Trial
 from harness.judging.watch import Watch
 from harness.targets import Instance, Session, Target, resolve
-from reference_impl.core import Expectation, Machine, Overdue, Step
+from reference_impl.core import Expectation, Level, Machine, Overdue, Step
 
 PATIENCE_S = 0.05
 
@@ -50,9 +50,9 @@ async def reference() -> AsyncIterator[Target]:
     await target.close()
 
 
-def watch(target: Target) -> Watch[int]:
+def watch(target: Target, machine: Machine[int] | None = None, patience_s: float = PATIENCE_S) -> Watch[int]:
     case = CaseInfo("toy/role/group/case", "toy", "role", "group", ())
-    return Watch(Trial(case, target, patience_s=PATIENCE_S), Echo())
+    return Watch(Trial(case, target, patience_s=patience_s), machine or Echo())
 
 
 async def test_a_debt_that_is_due_later_than_the_patience_is_waited_for(reference: Target) -> None:
@@ -78,6 +78,45 @@ async def test_a_debt_without_a_deadline_is_late_after_the_patience(reference: T
     watched.told("a", Ping())
     with pytest.raises(Overdue):
         await watched.settle()
+
+
+@dataclass(frozen=True)
+class Beat:
+    """May be said at any time."""
+
+
+class Beating(Echo):
+    def receive(self, state: int, channel: Any, event: Ping) -> Step[int]:
+        step = super().receive(state, channel, event)
+        beats = Expectation("E-2", Beat(), "b", Level.MAY, repeats=True)
+        return Step(state, (*step.owes, beats))
+
+
+async def test_what_is_said_beside_a_debt_buys_no_time(reference: Target) -> None:
+    """A target that beats for ever would never be late."""
+    watched = watch(reference, Beating())
+    watched.told("a", Ping())
+
+    async def beat() -> None:
+        while True:
+            watched.heard("b", Beat())
+            await asyncio.sleep(PATIENCE_S / 5)
+
+    beating = asyncio.create_task(beat())
+    async with asyncio.timeout(10):
+        with pytest.raises(Overdue):
+            await watched.settle()
+    beating.cancel()
+
+
+async def test_every_payment_buys_the_next_a_patience(reference: Target) -> None:
+    """Whoever owes much and pays slowly pays."""
+    patience_s = 10 * PATIENCE_S  # half of it is more than a busy machine is late
+    watched = watch(reference, patience_s=patience_s)
+    for n in range(1, 5):
+        watched.told("a", Ping())
+        asyncio.get_running_loop().call_later(n * patience_s / 2, watched.heard, "a", Pong())
+    await watched.settle()
 
 
 class Pushed(Session):
