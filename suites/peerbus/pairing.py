@@ -114,7 +114,7 @@ async def connected(stage: Stage, end: End) -> None:
 
 async def asked(stage: Stage, end: End, op: str, **args: Any) -> dict[str, Any]:
     """Under faults a question may be refused or lost with its connection: it is asked until it is answered."""
-    for _ in range(8):
+    for n in range(8):
         try:
             async with asyncio.timeout(None if stage.profile in WHOLE else ASKED_AGAIN_S):
                 return await end.do(op, **args)
@@ -122,6 +122,7 @@ async def asked(stage: Stage, end: End, op: str, **args: Any) -> dict[str, Any]:
             if stage.profile in WHOLE:
                 raise
             last = error
+            await asyncio.sleep(0.02 * 2**n)  # it may refuse before it has told that its connection is gone
             await connected(stage, end)
     raise TargetRefused(f"{end.who}: {op} is not answered, however often it is asked: {last}")
 
@@ -131,6 +132,12 @@ async def sent(stage: Stage, end: End, to: str, bodies: Sequence[str]) -> None:
     for body in bodies:
         await asked(stage, end, "send", to=to, body=body)
     await asked(stage, end, "peers")
+
+
+async def step(stage: Stage, sender: End) -> None:
+    """A machine may die. What a sender says into a connection of which it does not know that it is lost, nobody owes."""
+    if await stage.step():
+        await asked(stage, sender, "peers")
 
 
 async def sees(stage: Stage, end: End, name: str, there: bool = True) -> bool:
@@ -184,7 +191,7 @@ async def direct(stage: Stage, count: int = 6, size: int = 0) -> None:
     await sees(stage, sender, receiver.config["name"])
     said = bodies_of(stage, count, size)
     await sent(stage, sender, receiver.config["name"], said[: count // 2])
-    await stage.step()
+    await step(stage, sender)
     if not size:
         await asked(stage, sender, "broadcast", body=json.dumps(f"{stage.name} to all, in its place"))
     await sent(stage, sender, receiver.config["name"], [*said[count // 2 :], *([] if size else FALSY)])
@@ -215,10 +222,10 @@ async def offline(stage: Stage, count: int = 5) -> None:
     await sees(stage, sender, receiver.config["name"])
     await receiver.stop()
     await sees(stage, sender, receiver.config["name"], there=False)
-    await stage.step()  # a name that is known stays known
+    await step(stage, sender)  # a name that is known stays known
     said = bodies_of(stage, count)
     await sent(stage, sender, receiver.config["name"], said[: count // 2])
-    await stage.step()  # and what waits for it keeps its place
+    await step(stage, sender)  # and what waits for it keeps its place
     await sent(stage, sender, receiver.config["name"], said[count // 2 :])
     await client(stage, "receiver", receiver.config["name"], "receiver again")
     await arrived(stage, "receiver again")
@@ -424,6 +431,7 @@ async def forged(stage: Stage) -> None:
     sender = await client(stage, "sender", named(stage, "from"))
     await sees(stage, sender, receiver.config["name"])
     await asked(stage, forger, "send", to=receiver.config["name"], body=json.dumps(f"{stage.name} forged"))
+    await asked(stage, forger, "broadcast", body=json.dumps(f"{stage.name} forged for all"))
     await asked(stage, forger, "peers")
     await fence(stage, sender, receiver.config["name"], "receiver")
 

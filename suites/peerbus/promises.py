@@ -193,7 +193,7 @@ def consumed_for_good(history: History, profile: str) -> Iterator[Breach]:
 
 
 def nothing_forged(history: History, profile: str) -> Iterator[Breach]:
-    forged, heard = bodies(history, "forger"), surfaced(history, "receiver")
+    forged, heard = bodies(history, "forger", *SAYING), surfaced(history, "receiver")
     if taken := [body for body in heard if body in forged]:
         yield Breach("PB-4-18", "nothing signed with another secret surfaces", taken[0][:120])
     yield from lost("PB-3-23", fenced(history, "sender"), heard)
