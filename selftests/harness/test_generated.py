@@ -15,6 +15,7 @@ from harness.mutation.generated import copies
 from harness.mutation.generated.changes import Change, changes_in, changes_of
 from harness.mutation.generated.hunt import Hunted, Hunter, Outcome, as_judge, as_target, by_oracle, judged
 from harness.mutation.generated.listed import listed
+from harness.mutation.generated.reach import can_show
 from harness.mutation.generated.score import Score, record, stems_read
 from harness.mutation.ledger import generated_kills
 from harness.mutation.mutant import mutants_of
@@ -89,6 +90,16 @@ async def test_a_copy_has_the_change_and_the_honest_reference_does_not() -> None
     from reference_impl.sbp import codec as again
 
     assert again is honest
+
+
+def test_what_a_module_binds_shows_where_somebody_reads_it() -> None:
+    """A table of what else conforms is the oracle's alone, a table of rows is the player's too."""
+    tables = [change for change in changes_of("trueseal") if change.name.startswith("relay:module:")]
+    freedom = next(change for change in tables if change.before == "(M.ignore, M.complain, M.complain_and_end)")
+    row = next(change for change in tables if change.before == "(PUSH, Push)")
+    assert not can_show(freedom, {"relay:RelayMachine.receive": ["a/case"]})
+    assert can_show(freedom, {"relay:RelayMachine.alternatives": ["a/case"]})
+    assert can_show(row, {"relay:RelayMachine.receive": ["a/case"]})
 
 
 def test_every_listed_survivor_exists() -> None:

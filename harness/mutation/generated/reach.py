@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import ast
+import functools
 import importlib.abc
 import importlib.machinery
 import sys
 import threading
 import types
 from collections import defaultdict
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence, Set
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -124,15 +126,16 @@ def name_of(code: types.CodeType) -> str:
 
 
 def can_show(change: Change, called: Called) -> bool:
-    """What stands in no function runs when its module is imported; a function has to be called."""
-    function = change.name.rpartition(":")[0]
-    return function not in defined(change) or function in called
+    """A function has to be called; what a module binds when it is imported, somebody who is called has to read."""
+    readers = readers_of(change)
+    return readers is None or not readers.isdisjoint(called)
 
 
 def where(change: Change, called: Called) -> Callable[[str], bool]:
     """The cases in which it can show."""
-    function = change.name.rpartition(":")[0]
-    if function not in defined(change) or EVERYWHERE in (cases := frozenset(called.get(function, ()))):
+    readers = readers_of(change)
+    cases = {case for function in readers or () for case in called.get(function, ())}
+    if readers is None or EVERYWHERE in cases:
         return lambda case: True
     return cases.__contains__
 
@@ -142,3 +145,88 @@ def defined(change: Change) -> set[str]:
 
     path = ROOT / f"{change.module.replace('.', '/')}.py"
     return {f"{change.stem}:{name}" for name, _ in functions_in(ast.parse(path.read_bytes()))}
+
+
+# -- who reads what a module binds when it is imported -----------------------------------------------------------------
+
+
+def readers_of(change: Change) -> set[str] | None:
+    """The function that a change stands in, or those that name what its statement binds, or what is bound to that.
+
+    The oracle alone asks what else conforms: a change in a table of freedoms shows in no target. What a machine's module
+    holds the kernel may read too, but not without calling the machine; what others hold anybody may: None.
+    """
+    if (function := change.name.rpartition(":")[0]) in defined(change):
+        return {function}
+    source = _sources(change.module.split(".")[1])
+    changed = (s for s in source.modules[change.stem].body if s.lineno <= change.line <= (s.end_lineno or s.lineno))
+    names = {name for statement in changed for bound, _ in _bindings(statement) for name in bound}
+    while more := {name for bound, read in source.bindings if read & names for name in bound} - names:
+        names |= more
+    if names and not names & source.elsewhere:
+        return {name for name, read in source.functions.items() if read & names}
+    return source.machines.get(change.stem)
+
+
+@dataclass(frozen=True)
+class Sources:
+    """Who reads which names, in a protocol's reference and around it."""
+
+    modules: Mapping[str, ast.Module]
+    bindings: Sequence[tuple[Set[str], Set[str]]]  # of statements at the top: names, and what is read for them
+    functions: Mapping[str, Set[str]]
+    elsewhere: Set[str]  # in classes, in the kernel, in the carriers, in the shim
+    machines: Mapping[str, set[str]]  # the functions of each module that has one
+
+
+@functools.cache
+def _sources(protocol: str) -> Sources:
+    modules = {path.stem: ast.parse(path.read_bytes()) for path in (ROOT / "reference_impl" / protocol).glob("*.py")}
+    kernel = [path for folder in ("core", "io") for path in (ROOT / "reference_impl" / folder).glob("*.py")]
+    around = [ast.parse(path.read_bytes()) for path in (*kernel, ROOT / "targets" / "reference" / f"{protocol}.py")]
+    statements = [statement for module in modules.values() for statement in module.body]
+    others = [_read(statement, functions=False) for statement in statements if not _bindings(statement)]
+    functions = {
+        f"{stem}:{name}": _read(node) for stem, module in modules.items() for name, node in functions_in(module)
+    }
+    return Sources(
+        modules,
+        [(bound, _read(value)) for statement in statements for bound, value in _bindings(statement)],
+        functions,
+        frozenset().union(*others, *map(_read, around)),
+        {
+            stem: {name for name in functions if name.startswith(f"{stem}:")}
+            for stem, module in modules.items()
+            if any("Machine" in _read(node, functions=False) for node in module.body if isinstance(node, ast.ClassDef))
+        },
+    )
+
+
+def _bindings(statement: ast.stmt) -> list[tuple[set[str], ast.expr]]:
+    """The names that a statement binds, each to its own value where there are several."""
+    match statement:
+        case ast.Assign([ast.Tuple(elts=names)], ast.Tuple(elts=values)) if len(names) == len(values):
+            return [(_bound(name), value) for name, value in zip(names, values, strict=True)]
+        case ast.Assign(targets, value):
+            return [(_bound(*targets), value)]
+        case ast.AugAssign(target=target, value=value) | ast.AnnAssign(target=target, value=ast.expr() as value):
+            return [(_bound(target), value)]
+    return []
+
+
+def _bound(*targets: ast.expr) -> set[str]:
+    nodes = [node for target in targets for node in ast.walk(target)]
+    return {_name(node) for node in nodes if isinstance(getattr(node, "ctx", None), ast.Store)} - {""}
+
+
+def _read(node: ast.AST, functions: bool = True) -> set[str]:
+    """Names and attributes that are read below a node, or outside of its functions."""
+    found = {_name(node)} if isinstance(getattr(node, "ctx", None), ast.Load) else set()
+    for child in ast.iter_child_nodes(node):
+        if functions or not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            found |= _read(child, functions)
+    return found - {""}
+
+
+def _name(node: ast.AST) -> str:
+    return node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else ""
