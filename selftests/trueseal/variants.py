@@ -165,7 +165,11 @@ class TwoAtATime(OneAtATime):
 
 
 class Literal(ClientMachine):
-    """Answers every Heartbeat, whatever it was for, and passes over what is odd."""
+    """Answers every Heartbeat, whatever it was for, acks each delivery twice, and passes over what is odd."""
+
+    def acking(self, channel: Channel, frame: Deliver) -> tuple[Expectation, Expectation]:
+        ack, again = super().acking(channel, frame)
+        return ack, replace(again, level=Level.MUST, repeats=False)
 
     def answer_beat(self, state: ClientState, channel: Channel, _: Heartbeat | BadHeartbeat) -> ClientStep:
         return replace(super().answer_beat(replace(state, beats=0), channel, Heartbeat()), state=state)

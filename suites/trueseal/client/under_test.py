@@ -59,6 +59,11 @@ class ReceiveLine(TruesealLine):
         """One more ack of what was acked before does no harm."""
         return super().unasked(frame) or (isinstance(frame, DeliverAck) and frame.blob_id in self.acked)
 
+    async def next(self, what: str = "a frame", clause: str = "", beats: bool = False) -> Frame | Hangup:
+        if isinstance(frame := await super().next(what, clause, beats), DeliverAck):
+            self.acked.add(frame.blob_id)
+        return frame
+
     async def deliver(self, blob_id: int, envelope: bytes) -> None:
         self.acked.discard(blob_id)
         await self.send(Deliver(blob_id, envelope))
@@ -66,7 +71,6 @@ class ReceiveLine(TruesealLine):
     async def expect_ack(self, blob_id: int, clause: str = "TS-DLV-03") -> None:
         got = await self.expect(DeliverAck, clause)
         self.trial.expect(got.blob_id == blob_id, f"DeliverAck of {blob_id:#x}", got, clause)
-        self.acked.add(blob_id)
 
 
 class FakeRelay:
