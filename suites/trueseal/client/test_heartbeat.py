@@ -79,6 +79,22 @@ async def test_a_heartbeat_without_an_answer_is_forgotten_with_its_session(clien
     await (await client.receiving()).fence("TS-HB-02")
 
 
+@clauses("TS-HB-02")
+@needs("heartbeat")
+async def test_an_answer_comes_in_the_session_of_its_heartbeat(client: ClientUnderTest) -> None:
+    """Both sessions are open: ours is answered where it was said, also while one of its own waits in the other."""
+    line, recipient, envelope = await client.receiving(), Device().public, wire.envelope()
+    await client.push(recipient, envelope)
+    pushing = await client.pushing()
+    await client.expect_pushed(pushing, recipient, envelope)
+    await line.fence("TS-HB-02")
+    await pushing.fence("TS-HB-02")
+    await client.expect_handled(line, 1, wire.envelope())
+    await client.host.do("heartbeat")
+    await line.expect_beat("TS-HB-03")
+    await pushing.fence("TS-HB-02")
+
+
 @clauses("TS-HB-04")
 async def test_a_heartbeat_with_a_body(client: ClientUnderTest, trial: Trial) -> None:
     """An answer, silence and the end are all seen; it is no message."""

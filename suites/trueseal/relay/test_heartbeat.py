@@ -39,6 +39,16 @@ async def test_as_many_answers_as_heartbeats(relay: RelayUnderTest, session: str
     trial.expect(not extra, f"{count} answers to {count} Heartbeats", f"{len(extra)} more", "TS-HB-05")
 
 
+@clauses("TS-HB-02")
+async def test_an_answer_comes_in_the_session_of_its_heartbeat(relay: RelayUnderTest) -> None:
+    """Of both kinds two are open: each Heartbeat is answered where it was said."""
+    lines = [await relay.pusher(), await relay.device(), await relay.device(), await relay.pusher()]
+    for line in lines:
+        await line.plain(*[wire.BEAT] * 3)
+        for _ in range(3):
+            await line.expect_beat("TS-HB-02")
+
+
 @clauses("TS-HB-02", "TS-ACK-06")
 async def test_heartbeats_among_pushes(relay: RelayUnderTest) -> None:
     """Neither takes the other's answer; a relay may have Heartbeats of its own among them."""

@@ -10,6 +10,7 @@ from reference_impl.trueseal.client import HOST, ClientMachine, ClientStep, Phas
 from reference_impl.trueseal.frames import (
     BadHeartbeat,
     Heartbeat,
+    PushSession,
     Received,
 )
 from targets.mutants.trueseal.codec_bodies import Fills
@@ -67,6 +68,15 @@ class BeatsElsewhere(ClientMachine):
     def answer_beat(self, state: State, channel: Channel, event: Heartbeat | BadHeartbeat) -> ClientStep:
         step = super().answer_beat(state, channel, event)
         return replace(step, owes=tuple(replace(debt, channel=state.listening or channel) for debt in step.owes))
+
+
+@broken("TS-HB-02")
+class AnsweredElsewhere(ClientMachine):
+    """Takes a Heartbeat in a Push Session for the answer to its own on the Receive Session."""
+
+    def answer_beat(self, state: State, channel: Channel, event: Heartbeat | BadHeartbeat) -> ClientStep:
+        elsewhere = isinstance(channel, PushSession) and state.beats
+        return super().answer_beat(state, state.listening if elsewhere else channel, event)
 
 
 @broken("TS-HB-02")

@@ -59,6 +59,14 @@ class WaitsForTheAck(RelayMachine):
         return Step(state) if owing else super().beat(state, channel, event)
 
 
+@broken("TS-HB-02")
+class BeatsInTheNewestSession(RelayMachine):
+    """Answers every Heartbeat in the session that was opened last."""
+
+    def beat(self, state: State, channel: Channel, event: Beat) -> RelayStep:
+        return super().beat(state, max(other for other in state.sessions if isinstance(other, int)), event)
+
+
 @broken("TS-HB-02", "TS-HB-05")
 class AnswersOneBeatOfABatch(Relay):
     """Answers Heartbeats that come at once with one."""
