@@ -313,8 +313,13 @@ class RelayMachine(Machine[State]):
         return self.then_end(self.receive(state, channel, event), channel)
 
     def then_end(self, step: RelayStep, channel: Channel) -> RelayStep:
+        ended = self.over(step.state, channel)
         ending = Expectation("TS-ERR-08", Hangup(), channel)
-        return replace(step, state=step.state.without(channel), owes=(*step.owes, ending))
+        return replace(step, state=ended.state, owes=(*step.owes, ending, *ended.owes))
+
+    def turn_away(self, state: State, channel: Channel, event: Push | ShortPush | Oversize) -> RelayStep:
+        """A Push where none belongs may be rejected like a bad one, and end the session like what nobody expects."""
+        return self.then_end(self.reject_short(state, channel, event), channel)
 
     def complain(self, state: State, channel: Channel, event: Malformed) -> RelayStep:
         """A Push that is malformed in another way than by its short body may be rejected like one."""
@@ -416,11 +421,11 @@ FREEDOMS: dict[tuple[Phase, type], tuple[Callable[..., RelayStep], ...]] = {
     (PUSH, BadAnswer): (M.ignore,),
     (RECEIVE, BadDeliverAck): (M.malformed, M.deliver_ack_by_its_head),
     (RECEIVE, BadHeartbeat): (M.beat, M.ignore),
-    (RECEIVE, Malformed): (M.ignore,),
+    (RECEIVE, Malformed): (M.ignore, M.complain, M.complain_and_end),
     (RECEIVE, Trailing): (M.ignore, M.front),
-    (RECEIVE, Push): (M.ignore, M.push, M.reject_short),
-    (RECEIVE, ShortPush): (M.ignore, M.reject_short),
-    (RECEIVE, Oversize): (M.ignore, M.reject_size),
+    (RECEIVE, Push): (M.push, M.ignore, M.reject_short, M.turn_away),
+    (RECEIVE, ShortPush): (M.ignore, M.reject_short, M.turn_away),
+    (RECEIVE, Oversize): (M.ignore, M.reject_size, M.turn_away),
     (RECEIVE, Deliver): (M.ignore,),
     (RECEIVE, Ack): (M.ignore,),
     (RECEIVE, Error): (M.ignore,),

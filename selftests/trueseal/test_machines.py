@@ -11,9 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from harness.catalogue.requirements import catalogue
+from harness.touring.tours import tours_of
 from reference_impl.core import Expectation, Level, Machine, NotAllowed, Oracle, Overdue, Player
 from reference_impl.trueseal import client, relay
 from reference_impl.trueseal.client import HOST, NETWORK, PUSHES, ClientMachine
+from reference_impl.trueseal.codec import Codec
 from reference_impl.trueseal.frames import (
     FRAMES,
     NO_FRAMES,
@@ -147,6 +149,27 @@ def test_every_clause_of_a_table_exists(module: Any) -> None:
     assert set(module.FREEDOMS) <= set(module.TABLE)
 
 
+SESSIONS: dict[str, tuple[Any, ...]] = {
+    "relay": (relay.Phase.PUSH, relay.Phase.RECEIVE),
+    "client": (client.Phase.PUSHING, client.Phase.LISTENING),
+}
+
+
+@pytest.mark.parametrize(("role", "left_out"), [("relay", set()), ("client", {Oversize})])
+def test_the_tours_say_every_frame_in_every_session(role: str, left_out: set[type]) -> None:
+    """Also what no other end says that conforms. To a client a Push of seventeen messages is left out."""
+    tours = tours_of("trueseal", role)
+    steps = [(world, said) for walk in tours.walks for world, said, _ in tours.steps(walk)]
+    heard = [(world, said.channel, said.event) for world, said in steps if isinstance(said.event, bytes)]
+    read = {(world.state.phase(channel), type(meant(world.machine, event))) for world, channel, event in heard}
+    assert set(itertools.product(SESSIONS[role], {*FRAMES, *NO_FRAMES} - left_out)) - read == set()
+
+
+def meant(machine: Any, message: bytes) -> Any:
+    event = Codec().reader().read(message)
+    return machine.weighed(event) if isinstance(machine, RelayMachine) else event
+
+
 # -- the relay ---------------------------------------------------------------------------------------------------------
 
 sessions = st.integers(1, 4)
@@ -208,6 +231,9 @@ def told(*script: tuple[Any, Any]) -> Oracle[relay.State]:
         ([(1, ShortPush(31))], 1, Ack()),
         ([(1, Heartbeat())], 1, Hangup()),
         ([(2, DeliverAck(1))], 2, Ack()),
+        ([(2, ShortPush(31))], 2, Ack()),
+        ([(2, Push(ALICE, b"long!"))], 2, Ack()),
+        ([(2, Push(BOB, b"1"))], 2, Deliver(1, b"1")),
         ([(2, UnknownType(9))], 2, DeliverAck(1)),
     ],
 )
@@ -234,6 +260,27 @@ def test_what_a_relay_owes(script: Script, clause: str) -> None:
     with pytest.raises(Overdue) as found:
         told(*script).quiesce()
     assert found.value.clause == clause
+
+
+@pytest.mark.parametrize("pushed", [Push(ALICE, b"1"), ShortPush(31), Oversize(9), Malformed("cut off", 1)])
+@pytest.mark.parametrize(
+    "said", [[], [Hangup()], [Error()], [Error(), Hangup()]], ids=["nothing", "end", "error", "both"]
+)
+def test_a_push_where_none_belongs_may_be_turned_away_in_any_way(pushed: Any, said: list[Any]) -> None:
+    """Passed over, rejected, the end of the session, or both."""
+    oracle = told((2, pushed))
+    for frame in said:
+        oracle.observe(2, frame)
+    oracle.quiesce()
+
+
+def test_a_push_where_none_belongs_is_stored_if_it_is_acked() -> None:
+    oracle = told((2, Push(ALICE, b"1")))
+    oracle.observe(2, Ack())
+    with pytest.raises(Overdue):
+        oracle.quiesce()
+    oracle.observe(2, Deliver(1, b"1"))
+    oracle.quiesce()
 
 
 def test_a_blob_is_delivered_until_its_own_ack() -> None:

@@ -82,7 +82,13 @@ class Shuffled(RelayMachine):
 
 
 class NewestFirst(RelayMachine):
-    """Serves the newest session of a device alone; when it ends, the one before it gets all that is in the inbox."""
+    """Serves the newest session of a device alone; when it ends, the one before it gets all that is in the inbox.
+
+    A Push in a Receive Session it passes over.
+    """
+
+    def malformed(self, state: State, channel: Channel, event: Any) -> RelayStep:
+        return (self.ignore if isinstance(event, Push) else super().malformed)(state, channel, event)
 
     def receive_opened(self, state: State, channel: Channel, event: ReceiveOpened) -> RelayStep:
         return super().receive_opened(replace(state, serving=Serving.NEWEST), channel, event)

@@ -162,15 +162,16 @@ NO_FRAME = (
 )  # fmt: skip
 """Nobody knows where the next frame begins."""
 ODD = (
-    wire.frame(wire.HEARTBEAT, b"x"), wire.deliver_ack(1), wire.push(bytes(32), b"x"), wire.frame(wire.ACK, b"x"),
-    wire.frame(wire.ERROR, b"x"), wire.frame(wire.DELIVER, bytes(7)), wire.frame(wire.DELIVER), wire.frame(wire.PUSH, bytes(31)),
+    wire.frame(wire.ACK, b"x"), wire.frame(wire.ERROR, b"x"), wire.deliver_ack(1), wire.frame(wire.DELIVER, bytes(7)),
+    wire.frame(wire.DELIVER), wire.push(bytes(32), b"x"), wire.frame(wire.HEARTBEAT, b"x"), wire.frame(wire.PUSH, bytes(31)),
+    wire.frame(wire.DELIVER_ACK, bytes(7)),
 )  # fmt: skip
 """Frames that a client has no use for in any session, at least not with such a body."""
 
 
 def odd(world: ClientWorld) -> Said:
     """Passed over or the end of the session; a delivery behind it shows which."""
-    n = world.said // 3
+    n = world.said // 3 + 2 * world.lines
     match world.said % 3:
         case 0:
             return [Say(world.lines, UNKNOWN[n % len(UNKNOWN)])], count(world)
@@ -208,7 +209,7 @@ def answer(message: bytes) -> Saying:
 
 def drop(world: ClientWorld) -> Said:
     """Before the answer, or behind something odd: what had no answer comes again."""
-    session, n = world.flying[-1], world.said // 5
+    session, n = world.flying[-1], world.said // 5 + 2 * world.state.durable.next
     said = (
         [],
         [(*ODD, wire.deliver(5, b"x"))[n % (len(ODD) + 1)], wire.BEAT],

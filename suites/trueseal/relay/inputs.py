@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Callable
 
 from suites.trueseal import wire
-from suites.trueseal.relay.under_test import Device
+from suites.trueseal.relay.under_test import LOWERED, Device
 
 ANN, BOB = (Device(hashlib.sha256(b"device %d" % n).digest()) for n in (28_742, 50_999))
 """Their public keys both begin with e5 00; ann's ends with 00, so that 31 bytes of it are easily filled up."""
@@ -43,6 +43,12 @@ NO_FRAME = (
     wire.frame(wire.DELIVER_ACK, bytes(8), 7), wire.frame(wire.ACK, b"", 1),
 )  # fmt: skip
 """Nobody knows where the next frame begins."""
+
+
+def pushes(at: int) -> list[bytes]:
+    """What belongs in a Push Session, for a Receive Session: too short, for the device itself, too large for a strict relay."""
+    own = wire.push(ANN.public, b"%d|" % at), wire.push(ANN.public, bytes(LOWERED - 5) + b"%6d" % at)
+    return [wire.frame(wire.PUSH, ANN.public[:31]), own[0], wire.frame(wire.PUSH), own[1]]
 
 
 def envelope(at: int, room: int) -> bytes:

@@ -18,7 +18,7 @@ from harness.judging.watch import LoopMachine, explore
 from harness.targets import Target
 from reference_impl.trueseal.frames import DeliverAck, Push
 from suites.trueseal import wire
-from suites.trueseal.relay.inputs import ANN, BOB, MISSHAPEN, NEIGHBOURS, NO_FRAME, ODD
+from suites.trueseal.relay.inputs import ANN, BOB, MISSHAPEN, NEIGHBOURS, NO_FRAME, ODD, pushes
 from suites.trueseal.relay.under_test import LOWERED, ROLE, Device, PrivateRelay
 from suites.trueseal.relay.watch import RelayWatch
 
@@ -140,14 +140,13 @@ class Relay(LoopMachine):
         self.wait(self.watch.receiver(device))
 
     @precondition(lambda self: self.watch.sessions)
-    @rule(data=st.data(), which=st.integers(0, 8))
-    def say_something_odd(self, data: st.DataObject, which: int) -> None:
+    @rule(data=st.data())
+    def say_something_odd(self, data: st.DataObject) -> None:
         """Whole frames that have no business there: passed over, answered or the end of the session, as the machine allows."""
         channel = self.pick(data, sorted(self.watch.sessions), "session")
-        odd = (
-            [*ODD, wire.frame(wire.DELIVER_ACK, b"x")] if channel in self.watch.devices else [*ODD, wire.deliver_ack(1)]
-        )
-        self.wait(self._say_last(channel, odd[which % len(odd)], wire.BEAT))
+        misplaced = pushes(self.pushed) if channel in self.watch.devices else [wire.deliver_ack(1)]
+        odd = [*ODD, wire.frame(wire.DELIVER_ACK, b"x"), *misplaced]
+        self.wait(self._say_last(channel, data.draw(st.sampled_from(odd), label="frame"), wire.BEAT))
 
     @precondition(lambda self: self.watch.sessions)
     @rule(data=st.data(), message=st.sampled_from(NO_FRAME))

@@ -8,12 +8,12 @@ import secrets
 from harness.catalogue.cases import axis, clauses
 from harness.judging.trial import Broken, Trial
 from reference_impl.io.carrier import HungUp
-from reference_impl.trueseal.frames import Ack
+from reference_impl.trueseal.frames import Ack, Error, Hangup, Heartbeat
 from reference_impl.trueseal.noise import LENGTH, Noise, Pattern, Secured
 from reference_impl.trueseal.noise_io import Sealed
 from suites.trueseal import wire
 from suites.trueseal.line import Laden
-from suites.trueseal.relay.under_test import Device, PushLine, RelayUnderTest
+from suites.trueseal.relay.under_test import LOWERED, Device, DeviceLine, PushLine, RelayUnderTest, device_with
 
 SOAK_S = 1.0
 """An idle Receive Session is watched for so long; under --slow thirty times."""
@@ -230,3 +230,49 @@ async def test_whoever_pushes_stays_unknown(relay: RelayUnderTest) -> None:
     pusher = await relay.pusher()
     await pusher.stores(recipient, wire.blob())
     await pusher.expect_silence("TS-SES-03")
+
+
+@clauses("TS-TYP-04", "TS-ACK-01", "TS-ERR-03")
+async def test_a_push_in_a_receive_session(relay: RelayUnderTest, trial: Trial) -> None:
+    """Whether it is taken is recorded: what is Acked there is stored, and what is answered with an Error is not."""
+    line, device, envelope = await relay.device(), Device(), wire.blob()
+    heard = await answers_in(line, wire.push(device.public, envelope))
+    receiver = await relay.device(device)
+    if Ack in heard:
+        await relay.expect_only(receiver, envelope, clause="TS-ACK-01")
+    elif Error in heard:
+        await relay.expect_only(receiver, clause="TS-ERR-03")
+    trial.info(f"heard {sorted(kind.__name__ for kind in heard)}")
+
+
+@clauses("TS-PUSH-07", "TS-PUSH-08", "TS-TYP-04")
+@axis("size", [0, 31])
+async def test_a_short_push_in_a_receive_session(relay: RelayUnderTest, size: int, trial: Trial) -> None:
+    """No Ack, and nothing of it is stored, neither there nor for the device that says it."""
+    device = device_with(lambda key: key[-1] == 0)
+    line = await relay.device(device)
+    heard = await answers_in(line, wire.frame(wire.PUSH, device.public[:size]))
+    trial.expect(Ack not in heard, "no Ack", heard, "TS-PUSH-07")
+    await line.close()
+    await relay.expect_only(await relay.device(device), clause="TS-PUSH-08")
+    trial.info(f"heard {sorted(kind.__name__ for kind in heard)}")
+
+
+@clauses("TS-SIZE-06", "TS-SIZE-07", "TS-TYP-04")
+async def test_an_oversized_push_in_a_receive_session(strict_relay: RelayUnderTest, trial: Trial) -> None:
+    """No Ack, and nothing of it is stored."""
+    line = await strict_relay.device()
+    heard = await answers_in(line, wire.push(line.device.public, wire.blob(LOWERED + 1)))
+    trial.expect(Ack not in heard, "no Ack", heard, "TS-SIZE-06")
+    await line.close()
+    await strict_relay.expect_only(await strict_relay.device(line.device), clause="TS-SIZE-07")
+    trial.info(f"heard {sorted(kind.__name__ for kind in heard)}")
+
+
+async def answers_in(line: DeviceLine, message: bytes) -> set[type]:
+    """What kinds of frames come before a Heartbeat behind the message is answered, or the session ends."""
+    await line.plain(message, *[wire.BEAT] * 2)
+    heard: list[type] = []
+    while heard.count(Heartbeat) < 2 and Hangup not in heard:
+        heard.append(type(await line.next("a Heartbeat or the end", "TS-TYP-04", beats=True)))
+    return set(heard)
