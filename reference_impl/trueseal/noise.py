@@ -20,7 +20,6 @@ from reference_impl.core.expectation import Entropy
 from reference_impl.trueseal.frames import KEY_SIZE
 
 LENGTH = struct.Struct(">H")
-MAX_MESSAGE = 65_535
 
 
 class Pattern(enum.StrEnum):

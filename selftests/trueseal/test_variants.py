@@ -21,6 +21,7 @@ VARIANTS = "python:selftests.trueseal.variants"
         ("Bare", ["trueseal"]),
         ("Quiet", ["trueseal/client"]),
         ("Wordy", ["trueseal/client"]),
+        ("Talkative", ["trueseal/client"]),
         ("Serial", ["trueseal/client"]),
         ("Windowed", ["trueseal/client"]),
     ],

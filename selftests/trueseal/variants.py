@@ -17,9 +17,12 @@ from reference_impl.trueseal.client import State as ClientState
 from reference_impl.trueseal.client_io import Client, Config
 from reference_impl.trueseal.codec import Codec
 from reference_impl.trueseal.frames import (
+    Ack,
     BadAnswer,
     BadHeartbeat,
     Deliver,
+    DeliverAck,
+    Error,
     Frame,
     Hangup,
     Heartbeat,
@@ -103,10 +106,13 @@ class NewestFirst(RelayMachine):
 
 
 class SlowRelay(Relay):
-    """Says everything a little later than it could."""
+    """Says everything a little later than it could, but for Heartbeats."""
 
     def put(self, line: Line, frame: Frame | Hangup) -> None:
-        asyncio.get_running_loop().call_later(0.005, super().put, line, frame)
+        if isinstance(frame, Heartbeat):
+            super().put(line, frame)
+        else:
+            asyncio.get_running_loop().call_later(0.005, super().put, line, frame)
 
 
 class BeatingRelay(Relay):
@@ -197,6 +203,31 @@ class LingeringClient(Client):
             super().put(line, frame)
 
 
+class EagerClient(Client):
+    """Says whatever it may: Heartbeats of its own, whose answers it does not answer; two acks of each delivery."""
+
+    def __init__(self, config: Config, machine: ClientMachine, *given: Any, **more: Any) -> None:
+        super().__init__(config, machine, *given, **more)
+        state = self.player.state
+        self.player = Player(machine, entropy=self.entropy, state=state, volunteers=lambda debt: True)
+
+    def put(self, line: Any, frame: Frame | Hangup) -> None:
+        """Acks come late, and behind the Heartbeats."""
+        if isinstance(frame, DeliverAck):
+            asyncio.get_running_loop().call_later(0.005, super().put, line, frame)
+        else:
+            super().put(line, frame)
+
+
+class Forgiving(ClientMachine):
+    """Answers a Heartbeat for all its body, and passes over an answer to nothing."""
+
+    def receive(self, state: ClientState, channel: Channel, event: Any) -> ClientStep:
+        if isinstance(event, Ack | Error) and isinstance(channel, PushSession) and not state.pushing.get(channel, ()):
+            return self.ignore(state, channel, event)
+        return super().receive(state, channel, Heartbeat() if isinstance(event, BadHeartbeat) else event)
+
+
 class PromptClient(Client):
     """Dials again soon: with many sessions side by side, several attempts are no sign of trouble."""
 
@@ -231,6 +262,10 @@ class SerialClient(ClientRole):
 
 class PairingClient(ClientRole):
     machine, client = TwoAtATime, LingeringClient
+
+
+class TalkativeClient(ClientRole):
+    machine, client = Forgiving, EagerClient
 
 
 class SmallCodec(CodecRole):
@@ -281,3 +316,8 @@ class Windowed(RoleShim):
 class Wordy(RoleShim):
     def __init__(self) -> None:
         super().__init__("wordy", "0", {"trueseal/client": LiteralClient})
+
+
+class Talkative(RoleShim):
+    def __init__(self) -> None:
+        super().__init__("talkative", "0", {"trueseal/client": TalkativeClient})

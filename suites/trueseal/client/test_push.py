@@ -136,6 +136,28 @@ async def test_the_answer_is_for_the_oldest_push(client: ClientUnderTest, trial:
     await client.expect_pushed_next("TS-ERR-04")
 
 
+@clauses("TS-ACK-07", "TS-ERR-04")
+@axis("answer", {"ack": Ack(), "error": Error()})
+async def test_an_answer_too_many_is_for_no_blob(client: ClientUnderTest, answer: Ack | Error, trial: Trial) -> None:
+    """Two answers to one Push: the next blob, pushed behind them, has none, and comes again when its session ends."""
+    await client.push(Device().public, wire.envelope())
+    line = await client.pushing()
+    await line.expect_push()
+    await line.answer(answer, answer)
+    await line.plain(wire.BEAT)
+    while not isinstance(await line.next("an answer, or the end", "TS-HB-02", beats=True), Heartbeat | Hangup):
+        pass
+    client.follow(line)
+    sent = Push(Device().public, wire.envelope())
+    await client.push(sent.recipient, sent.envelope)
+    for _ in range(2):
+        line, pushed = await client.next_push("TS-ACK-07")
+        trial.expect(pushed == sent, "the blob without an answer", pushed, "TS-ACK-07")
+        await line.close()
+    await (await client.next_push("TS-ACK-07"))[0].answer(Ack())
+    await client.expect_pushed_next("TS-ACK-07")
+
+
 @clauses("TS-ACK-06", "TS-ACK-07", "TS-PUSH-09", "TS-PUSH-01")
 async def test_an_ack_behind_an_error(client: ClientUnderTest, trial: Trial) -> None:
     """Two blobs to two devices, submitted before a session is up; one is rejected, the other Acked: neither comes again."""

@@ -209,7 +209,10 @@ class ClientUnderTest:
         except Broken as broken:
             self.pushed.put(broken)
             return
-        line = self.relay.line(PushLine, sealed)
+        self.follow(self.relay.line(PushLine, sealed))
+
+    def follow(self, line: PushLine) -> None:
+        """What is pushed in this session is the next Push, too."""
         line.inbox.hand_over(lambda frame: self._heard(line, frame))
 
     def _heard(self, line: PushLine, frame: Frame | Hangup | Exception) -> None:

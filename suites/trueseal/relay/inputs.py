@@ -39,7 +39,7 @@ ODD = (
 """Messages that have no business in either session, at least not with such a body."""
 NO_FRAME = (
     wire.BEAT + b"\x00", wire.push(ANN.public, b"too short", 42),
-    wire.push(ANN.public, b"", 0xFFFF_FFFF), wire.push(ANN.public, b"", 0x8000_0000), wire.BEAT + wire.BEAT,
+    wire.push(ANN.public, b"", 0xFFFF_FFFF), wire.push(ANN.public, b"", 0x7FFF_FFFF), wire.BEAT + wire.BEAT,
     wire.frame(wire.DELIVER_ACK, bytes(8), 7), wire.frame(wire.ACK, b"", 1),
 )  # fmt: skip
 """Nobody knows where the next frame begins."""

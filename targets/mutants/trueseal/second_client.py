@@ -21,11 +21,14 @@ from reference_impl.trueseal.frames import (
     Pushed,
     PushSession,
     ReceiveOpened,
+    Rejected,
+    Submit,
 )
 from reference_impl.trueseal.store import ClientStore
 from targets.mutants.trueseal.client_messages import Tells
 from targets.mutants.trueseal.client_stores import OtherStore
 from targets.mutants.trueseal.shelf import broken_client as broken
+from targets.mutants.trueseal.steps import without
 
 # -- the durable half --------------------------------------------------------------------------------------------------
 
@@ -119,6 +122,27 @@ class KnowsTheLastSixteen(ClientMachine):
         if frame.envelope not in self.last:
             self.last = [*self.last, frame.envelope][-16:]
         return super().deliver(state, channel, frame)
+
+
+@broken("TS-ACK-07", "TS-ERR-04")
+class SpendsAnswersTooMany(ClientMachine):
+    """Keeps its Push Session, and takes an answer too many for one to the next blob."""
+
+    def __init__(self) -> None:
+        self.spare = 0
+
+    def answered(self, state: State, channel: Channel, told: type[Pushed | Rejected], clause: str) -> ClientStep:
+        if isinstance(channel, PushSession) and not state.pushing[channel]:
+            self.spare += 1
+            return Step(state)
+        return without(super().answered(state, channel, told, clause), Hangup)
+
+    def submit(self, state: State, channel: Channel, event: Submit) -> ClientStep:
+        step = super().submit(state, channel, event)
+        if not self.spare:
+            return step
+        self.spare -= 1
+        return replace(step, state=replace(step.state, durable=replace(step.state.durable, outbox=Map())), effects=())
 
 
 # -- sessions ----------------------------------------------------------------------------------------------------------
