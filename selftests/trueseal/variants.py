@@ -159,13 +159,16 @@ class OneByOne(ClientMachine):
 class OneAtATime(ClientMachine):
     """Holds a push back until the one before it was answered; of those that wait the newest goes first.
 
-    An answer is one whatever its body.
+    An answer is one whatever its body; an answer to nothing is passed over.
     """
 
     most = 1
 
     def receive(self, state: ClientState, channel: Channel, event: Any) -> ClientStep:
-        return super().receive(state, channel, event.answer if isinstance(event, BadAnswer) else event)
+        event = event.answer if isinstance(event, BadAnswer) else event
+        if isinstance(event, Ack | Error) and isinstance(channel, PushSession) and not state.pushing.get(channel, (1,)):
+            return self.ignore(state, channel, event)
+        return super().receive(state, channel, event)
 
     def pushes(self, state: ClientState, blobs: Iterable[int]) -> tuple[Expectation, ...]:
         free = self.most - len(state.under_way)
@@ -220,11 +223,9 @@ class EagerClient(Client):
 
 
 class Forgiving(ClientMachine):
-    """Answers a Heartbeat for all its body, and passes over an answer to nothing."""
+    """Answers a Heartbeat for all its body."""
 
     def receive(self, state: ClientState, channel: Channel, event: Any) -> ClientStep:
-        if isinstance(event, Ack | Error) and isinstance(channel, PushSession) and not state.pushing.get(channel, ()):
-            return self.ignore(state, channel, event)
         return super().receive(state, channel, Heartbeat() if isinstance(event, BadHeartbeat) else event)
 
 
