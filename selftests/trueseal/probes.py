@@ -169,6 +169,7 @@ CLIENT: list[Script] = [
     [*TWO, (S1, Error()), (S1, Ack()), (S1, Hangup())],
     [*TWO, (S1, Hangup()), (S2, Hangup()), (S3, Hangup()), (S4, Hangup()), (HOST, Submit(KEY, b"next"))],
     [*TWO, (S1, Heartbeat()), (S1, BadHeartbeat(b"x")), (A, Heartbeat()), (HOST, Beat()), *[(A, Heartbeat())] * 3],
+    [*TWO, (HOST, Beat()), (S1, Heartbeat())],
     [*UP, (A, BadHeartbeat(b"x")), (A, Heartbeat())],
     [*TWO, (S1, UnknownType(9)), (A, UnknownType(9)), (A, Hangup()), (NETWORK, Hangup())],
     [*UP, *((HOST, Submit(KEY, bytes(MAX_ENVELOPE + n))) for n in (-983_093, -32, -31, 0, 1, 32, 33))],
