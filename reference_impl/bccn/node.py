@@ -168,8 +168,9 @@ class NodeMachine(Machine[State]):
         They are in no order, nor are the calls for two messages: callbacks may run in threads of their own (L858).
         """
         level = Level.MAY if mode is Mode.DIRECTED else Level.MUST
-        lane = f"{pattern} {message.src} {message.seq}"
-        return Expectation(DELIVERY_CLAUSE[mode], Called(pattern, message), LISTENERS, level, lane=lane)
+        return Expectation(
+            DELIVERY_CLAUSE[mode], Called(pattern, message), LISTENERS, level, lane=f"{pattern} {message}"
+        )
 
     def tracked(self, state: State, event: Heard) -> State | None:
         """The state once this message counts as heard; None where it is stale."""

@@ -19,6 +19,8 @@ from suites.bccn.wire import SECRET, body, datagram, framed, signed
 SANITY, TTL_S, BEAT_S = 1000, 100.0, 100.0
 TOP, HALF = 2**64 - 1, 2**63  # without a known SANITY, only a gap of HALF is surely a restart
 FIRST = HALF + 5000
+EDGES = (2**31 - 1, 2**32 - 1, HALF - 1)
+"""Of counters that are narrower than they should be."""
 
 ANN, KIN = "a", ("A", "a/1", "x?", "a/", "?")  # none of them a name of the node's own: it may hear itself
 NAMES = ("h/p/12", "h/q/w-3", "12345", "h/p/12/3", "??", "h//p")
@@ -159,6 +161,16 @@ def sends(world: NodeWorld) -> frames.Input:
     return frames.Send(chan, b"sent %d" % world.turn, src)
 
 
+def counts_on(world: NodeWorld) -> frames.Input:
+    """From just below the next edge: up, or so far down that it is surely a restart to whoever hears the node, itself as well."""
+    return frames.SetSeq(next((edge for edge in edges(world) if edge > world.state.seq), EDGES[0]))
+
+
+def edges(world: NodeWorld) -> Sequence[int]:
+    """The last is less than HALF below where the counter begins: without a known SANITY that may be a restart or not."""
+    return EDGES if "sanity" in world.abilities else EDGES[:-1]
+
+
 BAD_SENDS = (("", 1), ("a b", 1), ("a:b", 1), ("a|b", 1), ("c" * 1025, 1), ("c" * 1000, 400), ("!a\n", 1), ("c", 1400))
 
 
@@ -268,6 +280,11 @@ def can(ability: str) -> Possible:
     return lambda world: world.opened and ability in world.abilities
 
 
+def can_count_on(world: NodeWorld) -> bool:
+    """No edge twice: its numbers would come again."""
+    return world.opened and not edges(world)[-1] <= world.state.seq < TOP - HALF // 2
+
+
 def can_restart(world: NodeWorld) -> bool:
     return knows_ann(2 * SANITY if "sanity" in world.abilities else HALF)(world)
 
@@ -300,6 +317,7 @@ ALPHABET: dict[str, tuple[Possible, Saying]] = {
     "her kin says": (ever, says(like_hers, lambda world: "a/b", kin)),
     "noise": (ever, noise),
     "it sends": (ever, asks(sends, lambda world: frames.GetSeq())),
+    "it counts on": (can_count_on, asks(counts_on, sends, sends, lambda world: frames.GetSeq())),
     "it sends badly": (ever, asks(sends_badly, lambda world: frames.GetSeq())),
     "time passes": (can("clock"), passes),
 }
