@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Awaitable, Iterator
 from typing import TypeVar
 
 from harness.judging.trial import Broken, Trial
 from reference_impl.io.carrier import HungUp
 from reference_impl.trueseal.codec import Codec
 from reference_impl.trueseal.frames import FRAMES, Frame, Hangup, Heartbeat
-from reference_impl.trueseal.noise import Noise
+from reference_impl.trueseal.noise import Noise, NoiseFailed, Secured
 from reference_impl.trueseal.noise_io import Sealed
 from suites.common.line import Line
 from suites.trueseal import wire
@@ -21,17 +21,32 @@ T = TypeVar("T")
 
 
 async def shaken(trial: Trial, sealed: Sealed, initiator: bool, clause: str) -> Sealed:
-    """The handshake, which must succeed. Who never finishes one costs one patience and not one per case."""
+    """The handshake, which must succeed."""
+    await waited_for(trial, sealed.shake_hands(initiator), "a handshake that succeeds", clause)
+    return sealed
+
+
+async def waited_for(trial: Trial, coming: Awaitable[T], what: str, clause: str) -> T:
+    """Where no line reads yet. Who never finishes a handshake costs one patience and not one per case."""
     waited_s = trial.patience_s
     try:
         with trial.target.patience.waiting("a handshake message", trial.patience_s) as waited_s:
-            async with asyncio.timeout(waited_s):
-                await sealed.shake_hands(initiator)
+            return await asyncio.wait_for(coming, waited_s)
     except TimeoutError:
-        raise Broken(clause, "a handshake message", f"nothing within {waited_s:g} s") from None
+        raise Broken(clause, what, f"nothing within {waited_s:g} s") from None
     except HungUp as end:
-        raise Broken(clause, "a handshake that succeeds", str(end)) from None
-    return sealed
+        raise Broken(clause, what, str(end)) from None
+
+
+def understood(secured: Secured, said: bytes, clause: str) -> bytes:
+    """What is to be answered to a whole handshake message; one that was made by other rules cannot be read."""
+    secured.feed(said)
+    try:
+        read = secured.read()
+    except NoiseFailed as error:
+        raise Broken(clause, "a handshake message that can be read", f"{said.hex()}: {error}") from None
+    assert read, "a whole message was fed"
+    return read[0]
 
 
 class Laden(Noise):

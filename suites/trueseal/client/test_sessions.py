@@ -11,7 +11,7 @@ from reference_impl.trueseal.noise import LENGTH, Pattern, Secured
 from suites.common.line import ByteLine
 from suites.trueseal import wire
 from suites.trueseal.client.under_test import ClientUnderTest, PushLine, ReceiveLine
-from suites.trueseal.line import Laden
+from suites.trueseal.line import Laden, understood
 from suites.trueseal.relay.under_test import Device, device_with
 
 
@@ -33,13 +33,14 @@ async def test_another_relay_is_shown_nothing(client: ClientUnderTest, same: sli
     other = device_with(lambda key: key[same] == client.relay.public[same])
     impostor = client.relay.responder(Pattern.XX, other.private)
     stream = await client.arrival("receive", "TS-SES-06")
-    line = ByteLine(trial, stream)
-    while (read := impostor.read()) is None:
+    line, first = ByteLine(trial, stream), b""
+    while len(first) < 34:
         piece = await line.next("XX's first message", "TS-SES-06")
         if not piece:
             raise Broken("TS-SES-06", "XX's first message", "the end of the connection")
-        impostor.feed(piece)
-    await line.say(read[0], "XX's second message, with another static key", read[0])
+        first += piece
+    second = understood(impostor, first, "TS-SES-06")
+    await line.say(second, "XX's second message, with another static key", second)
     said = await line.next("the end", "TS-SES-06")
     trial.expect(said == b"", "no third message", said.hex(), "TS-SES-06")
     await client.expect_handled(await client.receiving(), 1, wire.envelope())
@@ -56,16 +57,13 @@ async def test_xx_has_its_sizes(client: ClientUnderTest, trial: Trial) -> None:
     trial.expect(
         said[:2] == LENGTH.pack(32) and len(said) == 34, "32 bytes behind their length", said.hex(), "TS-SES-06"
     )
-    relay.feed(said)
-    read = relay.read()
-    assert read, "a whole message was fed"
-    await line.say(read[0], "XX's second message", read[0])
+    second = understood(relay, said, "TS-SES-06")
+    await line.say(second, "XX's second message", second)
     said = b""
     while len(said) < 66:
         said += await line.next("XX's third message", "TS-SES-06")
     trial.expect(said[:2] == LENGTH.pack(64), "64 bytes behind their length", said[:2].hex(), "TS-SES-06")
-    relay.feed(said)
-    relay.read()
+    understood(relay, said, "TS-SES-06")
     trial.expect(relay.noise.remote_static == client.public, client.public.hex(), said.hex(), "TS-SES-06")
 
 

@@ -8,11 +8,12 @@ import secrets
 from harness.catalogue.cases import axis, clauses
 from harness.judging.trial import Broken, Trial
 from reference_impl.io.carrier import HungUp
+from reference_impl.io.tcp import Stream
 from reference_impl.trueseal.frames import Ack, Error, Hangup, Heartbeat
 from reference_impl.trueseal.noise import LENGTH, Noise, Pattern, Secured
 from reference_impl.trueseal.noise_io import Sealed
 from suites.trueseal import wire
-from suites.trueseal.line import Laden
+from suites.trueseal.line import Laden, understood, waited_for
 from suites.trueseal.relay.under_test import LOWERED, Device, DeviceLine, PushLine, RelayUnderTest, device_with
 
 SOAK_S = 1.0
@@ -24,18 +25,23 @@ def of(length: int) -> bytes:
     return LENGTH.pack(length) + secrets.token_bytes(length)
 
 
+async def second_message(trial: Trial, stream: Stream, size: int, clause: str) -> bytes:
+    """The relay's answer to a first message, with its length in front."""
+    said, what = b"", f"a second message of {size} bytes"
+    while len(said) < LENGTH.size + size:
+        said += await waited_for(trial, stream.receive(), what, clause)
+    trial.expect(said[: LENGTH.size] == LENGTH.pack(size), what, said[: LENGTH.size].hex(), clause)
+    return said
+
+
 @clauses("TS-SES-01", "TS-SES-02", "TS-SES-03")
 async def test_a_push_session_is_nk(relay: RelayUnderTest, trial: Trial) -> None:
     """48 bytes each way, behind their length; then both sides have the same session."""
     stream, noise = await relay.stream("push"), relay.anonymous()
     secured = Secured(noise)
     await stream.send(secured.opening())
-    said = b""
-    while len(said) < 50:
-        said += await asyncio.wait_for(stream.receive(), trial.patience_s)
-    trial.expect(said[:2] == LENGTH.pack(48), "a second message of 48 bytes", said[:2].hex(), "TS-SES-01")
-    secured.feed(said)
-    secured.read()
+    said = await second_message(trial, stream, 48, "TS-SES-01")
+    understood(secured, said, "TS-SES-01")
     trial.expect(noise.finished, "a finished handshake", said.hex(), "TS-SES-02")
 
 
@@ -46,18 +52,12 @@ async def test_a_receive_session_is_xx(relay: RelayUnderTest, trial: Trial) -> N
     noise = Noise(Pattern.XX, initiator=True, entropy=secrets.token_bytes, static=device.private)
     secured = Secured(noise)
     await stream.send(secured.opening())
-    said = b""
-    while len(said) < 98:
-        said += await asyncio.wait_for(stream.receive(), trial.patience_s)
-    trial.expect(said[:2] == LENGTH.pack(96), "a second message of 96 bytes", said[:2].hex(), "TS-SES-06")
-    secured.feed(said)
-    read = secured.read()
+    third = understood(secured, await second_message(trial, stream, 96, "TS-SES-06"), "TS-SES-06")
     trial.expect(noise.remote_static == relay.public_key, relay.public_key.hex(), noise.remote_static, "TS-SES-06")
-    assert read, "a whole message was fed"
-    await stream.send(read[0])
+    await stream.send(third)
     sealed = Sealed(stream, secured)
     await sealed.send(wire.BEAT)
-    answer = await asyncio.wait_for(sealed.receive(), trial.patience_s)
+    answer = await waited_for(trial, sealed.receive(), "a Heartbeat", "TS-SES-06")
     trial.expect(answer == wire.BEAT, "a Heartbeat", answer.hex(), "TS-SES-06")
 
 
@@ -125,15 +125,11 @@ async def test_a_tampered_proof_is_dropped(relay: RelayUnderTest, bit: int, tria
     device = Device()
     await (await relay.pusher()).stores(device, wire.blob())
     stream = await relay.stream("receive")
-    noise = Noise(Pattern.XX, initiator=True, entropy=secrets.token_bytes, static=device.private)
-    await stream.send(Secured(noise).opening())
-    said = b""
-    while len(said) < 98:
-        said += await asyncio.wait_for(stream.receive(), trial.patience_s)
-    noise.read(said[2:98])
-    third = bytearray(noise.write())
-    third[bit // 8] ^= 1 << bit % 8
-    await stream.send(LENGTH.pack(len(third)) + third)
+    secured = Secured(Noise(Pattern.XX, initiator=True, entropy=secrets.token_bytes, static=device.private))
+    await stream.send(secured.opening())
+    third = bytearray(understood(secured, await second_message(trial, stream, 96, "TS-SES-06"), "TS-SES-06"))
+    third[LENGTH.size + bit // 8] ^= 1 << bit % 8
+    await stream.send(bytes(third))
     await relay.expect_refused(stream, "TS-SES-06")
 
 
