@@ -13,9 +13,10 @@ from pathlib import Path
 
 import msgspec
 from rich.console import Console
+from rich.markup import escape
 
 from harness.errors import NothingSelected, UsageError
-from harness.judging.result import CaseResult
+from harness.judging.result import CaseResult, Verdict
 from harness.mutation.checks import Checks, print_checks
 from harness.mutation.gaps import Gaps, gaps_of
 from harness.mutation.mutant import Mutant, mutants_of
@@ -53,6 +54,7 @@ class Kills:
     gaps: Gaps = field(default_factory=Gaps)
     killed: dict[str, CaseResult] = field(default_factory=dict)  # by a case that claims the clause
     elsewhere: dict[str, CaseResult] = field(default_factory=dict)
+    errors: list[CaseResult] = field(default_factory=list)  # of the harness: it was not up to a fault of a target
     duration_s: float = 0.0
 
     @property
@@ -61,7 +63,9 @@ class Kills:
 
     @property
     def sound(self) -> bool:
-        """Every mutant is caught by a case that claims its clause, and every check can fail, known gaps apart."""
+        """Each mutant is caught where its clause is claimed and each check can fail, known gaps apart; none broke the harness."""
+        if self.errors:
+            return False
         if self.group:
             return not self.survivors
         missed = {m.name for m in self.mutants} - self.killed.keys() - self.gaps.mutants
@@ -88,6 +92,7 @@ class Kills:
             mutant = by_name[result.target]
             claimed = bool(set(result.requirements) & set(mutant.clauses))
             (self.killed if claimed else self.elsewhere).setdefault(mutant.name, result)
+        self.errors = [result for result in results if result.verdict is Verdict.ERROR]
         self.checks.take(results)
 
     def summary(self) -> bytes:
@@ -163,6 +168,11 @@ def print_kills(kills: Kills) -> None:
     for name, result in kills.elsewhere.items():
         if name not in kills.killed and not kills.group:
             say(f"[yellow]elsewhere[/] {name} was caught by {result.case}, which does not claim its clause")
+    for error in kills.errors:
+        told = error.failure.message if error.failure else ""
+        say(
+            f"[bold red]error[/]     {error.case} against {error.target}: {escape(told)}, which is the harness's own fault"
+        )
     for name in () if kills.group or kills.some else kills.closed:
         say(f"[green]closed[/]    {name} is a gap no more: take it off gaps.toml")
     say(f"{kills.share()} mutants caught in {kills.duration_s:.1f} s, see {kills.folder}")

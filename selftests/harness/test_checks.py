@@ -107,6 +107,17 @@ def test_what_is_left_over_gets_another_chance(tmp_path: Path) -> None:
     assert not kills.sound
 
 
+def test_a_mutant_that_breaks_the_harness_is_no_sound_run(tmp_path: Path) -> None:
+    """Whatever is wrong with a target: a case that ends in an error of ours has no verdict on it."""
+    caught = next(iter(mutants_of("peerbus").values()))
+    kills = Kills([caught], tmp_path, Checks({}))
+    told = {"target": f"mutant:peerbus/{caught.name}", "requirements": list(caught.clauses)}
+    kills.take([failing := made("peerbus/broker/g/other", Verdict.FAIL, **told)])
+    assert kills.sound
+    kills.take([failing, made("peerbus/broker/g/third", Verdict.ERROR, **told)])
+    assert not kills.sound
+
+
 def test_other_mutants_are_those_that_break_none_of_the_clauses(tmp_path: Path) -> None:
     """And they come until the check has failed."""
     check = "sbp/codec/vectors/frame-decodes"
