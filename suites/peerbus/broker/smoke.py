@@ -9,6 +9,7 @@ from harness.targets import Target
 from reference_impl.io.carrier import HungUp, NoConnection
 from reference_impl.io.websocket import Settings, dial
 from reference_impl.peerbus.frames import Register
+from suites.common.connect import CLOSE_S, MOST_MESSAGE
 from suites.common.names import unique
 from suites.peerbus.broker.under_test import TOKENS, tokens_of
 from suites.peerbus.envelopes import codec
@@ -32,17 +33,21 @@ async def smoke(target: Target) -> None:
         address, tokens = instance.address, tokens_of(instance)
     except TargetError:
         return  # one that does not start is the cases' business
-    refusals = [await refusal(address, token) for token in tokens]
-    if all(refusals):
+    how = ""
+    for token in tokens:
+        how = await refusal(address, token)
+        if not how:
+            return
+    if how:
         todo = AT_AN_ADDRESS if target.info.reach == "remote" else STARTED
-        raise TargetRefused(f"its broker refuses a register with {' or '.join(tokens)} ({refusals[0]}): {todo}")
+        raise TargetRefused(f"its broker refuses a register with {' or '.join(tokens)} ({how}): {todo}")
 
 
 async def refusal(address: str, token: str) -> str:
     """How the broker refuses the token; empty where it does not, or does something that only a case can judge."""
     try:
         async with asyncio.timeout(ANSWER_S):
-            carrier = await dial(address, Settings(open_s=ANSWER_S))
+            carrier = await dial(address, Settings(MOST_MESSAGE, ANSWER_S, CLOSE_S))
             try:
                 await carrier.send(codec.encode(Register(token, unique("smoke"))).decode())
                 await carrier.receive()
