@@ -37,8 +37,8 @@ APART = ("docker", "spark", "package", "docs")
 IMAGES = ["docker/build-reference", "docker/build-spark"]
 
 CORES = os.cpu_count() or 1
-LANES = 2 * CORES
-"""Steps that run side by side: most of them wait the larger part of their time, for silence, a container or a JVM."""
+LANES = 3 * CORES
+"""Steps that run side by side: two thirds of their time they wait, for silence, a container or a JVM."""
 
 
 @dataclass(frozen=True)
