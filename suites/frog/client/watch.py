@@ -37,6 +37,7 @@ from reference_impl.frog.joining import State
 from reference_impl.frog.known import Backoff
 from reference_impl.io.carrier import LOST
 from suites.common import shim
+from suites.common.guide import Guiding
 from suites.common.host import Event
 from suites.frog.client.under_test import ClientLine, ClientUnderTest
 from suites.frog.client.world import ClientWorld
@@ -190,7 +191,7 @@ class ClientWatch(Watch[State]):
         await asyncio.gather(*self._asking, return_exceptions=True)
 
 
-class ClientGuide(ClientWatch):
+class ClientGuide(Guiding[State], ClientWatch):
     """Leads the client through a walk. What must show something is waited for; behind what need not, a signal passes."""
 
     def __init__(self, trial: Trial, client: ClientUnderTest, start: ClientWorld) -> None:
@@ -198,7 +199,6 @@ class ClientGuide(ClientWatch):
         self._sentinel = codec.encode(SignalFrom(start.sentinel, start.mate(0), "ICE", b"sentinel"))
         self._silent = False  # the last letter need not have shown anything
         self._closed: set[str] = set()  # lines that we have closed
-        self._judged: list[tuple[Channel, Any]] = []
 
     def heard(self, channel: Channel, frame: Any) -> None:
         if isinstance(frame, Opened):
@@ -207,10 +207,8 @@ class ClientGuide(ClientWatch):
         if not (isinstance(frame, Hangup) and channel in self._closed):
             super().heard(channel, frame)
 
-    def _judge(self, channel: Channel, frame: Any) -> None:
-        super()._judge(channel, frame)
-        dialled = (NETWORK, Dial(channel.stage.uri)) if isinstance(channel, ClientLine) else None
-        self._judged.append(dialled or (channel, frame))
+    def _as_walked(self, channel: Channel, frame: Any) -> tuple[Channel, Any]:
+        return (NETWORK, Dial(channel.stage.uri)) if isinstance(channel, ClientLine) else (channel, frame)
 
     async def perform(self, stimulus: Stimulus) -> None:
         assert isinstance(stimulus, Say), "a client that is killed is a new one"
@@ -249,8 +247,7 @@ class ClientGuide(ClientWatch):
         if self._silent and self.line and likeliest(self.oracle).state.phase is Phase.REGISTERED:
             await self.say(self._sentinel)
         await self._answer_what_is_old()
-        judged, self._judged = self._judged, []
-        return judged
+        return self._taken()
 
     async def _answer_what_is_old(self) -> None:
         """Neither a client nor its host waits for ever, and a conversation may be slow: what was asked long ago has failed."""

@@ -8,7 +8,6 @@ from typing import Any
 from harness.errors import TargetUnsupported
 from harness.judging.clock import Clock
 from harness.judging.trial import Trial
-from harness.judging.watch import Watch
 from harness.touring.tour import likeliest
 from harness.touring.world import Say, Stimulus
 from reference_impl.core import Channel, Level
@@ -27,6 +26,7 @@ from reference_impl.frog.frames import (
 )
 from reference_impl.frog.presence import Phase, State
 from reference_impl.frog.server import Config, ServerMachine
+from suites.common.guide import Guiding
 from suites.frog.line import codec
 from suites.frog.server.sister_world import BOB, MESH, SISTERS, TIMERS, Comes, ProveSister, uri_of, vouched
 from suites.frog.server.sisters import Federation, Sibling, SisterLine
@@ -39,7 +39,7 @@ ANSWERED = (*OPEN, Phase.SISTER)
 """Where a question is answered, or refused, and its answer shows that all before it was read."""
 
 
-class SisterGuide(Watch[State]):
+class SisterGuide(Guiding[State]):
     """Leads the server through a walk. Behind each letter whoever spoke asks something, and then whoever should have heard of it
     and has not: what the server says to them it has said before it answers that."""
 
@@ -49,7 +49,6 @@ class SisterGuide(Watch[State]):
         self.server = server
         self.lines: dict[int, PeerLine | SisterLine] = {}  # those that are open
         self._nonces: dict[int, str] = {}
-        self._judged: list[tuple[Channel, Any]] = []
         self._opened = 0
         self._spoke: int | None = None
         self._moment = clock.now()  # of all that a letter says: readings that differ in microseconds are one
@@ -69,7 +68,6 @@ class SisterGuide(Watch[State]):
 
     def _judge(self, channel: Channel, frame: Any) -> None:
         super()._judge(channel, frame)
-        self._judged.append((channel, frame))
         if isinstance(frame, Hangup):
             self.oracle.forget(channel)
 
@@ -138,8 +136,7 @@ class SisterGuide(Watch[State]):
         owed = {debt.channel for p in self.oracle.frontier for debt in p.owed if debt.level is not Level.MAY}
         await self._ask([channel for channel in self.lines if channel in owed])
         await self._rest()
-        judged, self._judged = self._judged, []
-        return judged
+        return self._taken()
 
     async def _rest(self) -> None:
         """All is read, and what fell due is paid."""

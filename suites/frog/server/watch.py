@@ -30,6 +30,7 @@ from reference_impl.frog.frames import (
 from reference_impl.frog.presence import Phase, State
 from reference_impl.frog.server import Config, ServerMachine
 from reference_impl.io.carrier import LOST
+from suites.common.guide import Guiding
 from suites.frog.line import OVERLOAD, codec
 from suites.frog.server.under_test import PeerLine, ServerUnderTest
 from suites.frog.server.world import Passing, Prove, ServerWorld, signed
@@ -140,18 +141,13 @@ class ServerWatch(Watch[State]):
                 raise Overdue(self.oracle.overdue())
 
 
-class ServerGuide(ServerWatch):
+class ServerGuide(Guiding[State], ServerWatch):
     """Leads the server through a walk, with one fence behind each letter."""
 
     def __init__(self, trial: Trial, server: ServerUnderTest, server_id: str, clock: Clock, start: ServerWorld) -> None:
         super().__init__(trial, server, server_id, clock)
         self._people = {peer.key: peer for peer in start.people.values()}
         self._spoke: int | None = None  # the connection that the server has still to be asked on
-        self._judged: list[tuple[Channel, Any]] = []
-
-    def _judge(self, channel: Channel, frame: Any) -> None:
-        super()._judge(channel, frame)
-        self._judged.append((channel, frame))
 
     async def perform(self, stimulus: Stimulus) -> None:
         assert isinstance(stimulus, Say), "a server that is started again is another one"
@@ -189,8 +185,7 @@ class ServerGuide(ServerWatch):
     async def fence(self) -> Sequence[tuple[Channel, Any]]:
         await self.settle()
         await self._ask()
-        judged, self._judged = self._judged, []
-        return judged
+        return self._taken()
 
     async def _ask(self) -> None:
         """Of a connection that left or was replaced nothing is asked."""

@@ -12,6 +12,7 @@ from harness.touring.world import Crash, Stimulus
 from reference_impl.core import Channel, Overdue
 from reference_impl.peerbus.broker import ANYBODY_ACKS, BrokerMachine
 from reference_impl.peerbus.frames import Close, Opened, Peers
+from suites.common.guide import Guiding
 from suites.peerbus.broker.under_test import ANYBODY_MAY_ACK, BrokerLine, PrivateBroker
 from suites.peerbus.said import Said, count, say, understood
 
@@ -96,17 +97,12 @@ class BrokerWatch(Watch[Any]):
         self.oracle.crash()
 
 
-class BrokerGuide(BrokerWatch):
+class BrokerGuide(Guiding[Any], BrokerWatch):
     """Leads the broker through a walk, with one fence behind each letter."""
 
     def __init__(self, trial: Trial, broker: PrivateBroker) -> None:
         super().__init__(trial, broker)
         self._spoke: int | None = None  # the connection that the broker has still to be asked on
-        self._judged: list[tuple[Channel, Any]] = []
-
-    def _judge(self, channel: Channel, frame: Any) -> None:
-        super()._judge(channel, frame)
-        self._judged.append((channel, frame))
 
     async def perform(self, stimulus: Stimulus) -> None:
         if isinstance(stimulus, Crash):
@@ -128,5 +124,4 @@ class BrokerGuide(BrokerWatch):
             await self.ask(self._spoke)
             self._spoke = None
         await self.settle()
-        judged, self._judged = self._judged, []
-        return judged
+        return self._taken()

@@ -27,6 +27,7 @@ from reference_impl.peerbus.host import (
     Status,
     Surfaced,
 )
+from suites.common.guide import Guiding
 from suites.peerbus.client.under_test import ClientLine, ClientUnderTest
 from suites.peerbus.said import Said, count, say, understood
 
@@ -190,17 +191,15 @@ class ClientWatch(Watch[Any]):
             task.cancel()
 
 
-class ClientGuide(ClientWatch):
+class ClientGuide(Guiding[Any], ClientWatch):
     """Leads the client through a walk. What must show something is waited for; behind what need not, a sentinel passes."""
 
     def __init__(self, trial: Trial, client: ClientUnderTest) -> None:
         super().__init__(trial, client)
         self._silent = False  # the last letter need not have shown anything
-        self._judged: list[tuple[Channel, Any]] = []
 
-    def _judge(self, channel: Channel, frame: Any) -> None:
-        super()._judge(channel, frame)
-        self._judged.append((channel, Dial(0) if isinstance(frame, Opened) else frame))
+    def _as_walked(self, channel: Channel, frame: Any) -> tuple[Channel, Any]:
+        return channel, Dial(0) if isinstance(frame, Opened) else frame
 
     async def perform(self, stimulus: Stimulus) -> None:
         assert isinstance(stimulus, Say), "a client that is killed is a new one"
@@ -226,5 +225,4 @@ class ClientGuide(ClientWatch):
         await self.settle()
         if self._silent and self.online and self.quiet:
             await self.sentinel()
-        judged, self._judged = self._judged, []
-        return judged
+        return self._taken()

@@ -11,11 +11,11 @@ from typing import Any
 
 from harness.errors import TargetUnsupported
 from harness.judging.trial import Trial
-from harness.judging.watch import Watch
 from harness.touring.world import Crash, Say, Stimulus
 from reference_impl.core import Channel
 from reference_impl.sbp.frames import Hangup, Pong, Send, SendClose, SendPing
 from reference_impl.sbp.peer import HOST, WIRE, PeerMachine, Phase
+from suites.common.guide import Guiding
 from suites.common.names import unique
 from suites.sbp import wire
 from suites.sbp.line import SOON_S, PeerLine
@@ -25,14 +25,13 @@ from suites.sbp.peer.watch import HostUnseen, as_event, ask
 from suites.sbp.peer.world import BYSTANDER, FENCE, TOURED, TOURS, PeerWorld
 
 
-class PeerGuide(Watch[Sessions]):
+class PeerGuide(Guiding[Sessions]):
     """The sessions of one walk. A session that begins under a name takes the place of the one before."""
 
     def __init__(self, trial: Trial, peer: PeerUnderTest, side: str, hosted: bool) -> None:
         super().__init__(trial, SessionsMachine(PeerMachine if hosted else functools.partial(HostUnseen, chatter=True)))
         self.peer, self.side, self.hosted = peer, side, hosted
         self._lines: dict[str, PeerLine] = {}
-        self._said: list[tuple[Channel, Any]] = []
         self._pongs: Counter[PeerLine] = Counter()
         self._fences = itertools.count(1)
 
@@ -95,7 +94,6 @@ class PeerGuide(Watch[Sessions]):
 
     def _judge(self, channel: Channel, frame: Any) -> None:
         super()._judge(channel, frame)
-        self._said.append((channel, frame))
         self._pongs[self._lines[named(channel)[0]]] += isinstance(frame, Pong)
 
     # -- fences ---------------------------------------------------------------------------------------------------
@@ -107,7 +105,7 @@ class PeerGuide(Watch[Sessions]):
         """
         if self._phases() == {Phase.GREETING}:
             self.judge_waiting()
-            return self._heard_since()
+            return self._taken()
         await self.settle()
         if not self._is_open():
             await self._read_by(BYSTANDER)
@@ -116,7 +114,7 @@ class PeerGuide(Watch[Sessions]):
         if len(self.oracle.frontier) > 1:
             await self._spoken_by(TOURED if self._is_open() else BYSTANDER)
             self.oracle.quiesce()
-        return self._heard_since()
+        return self._taken()
 
     async def end(self) -> None:
         """Nothing else is said: what the host sends last comes behind everything."""
@@ -127,10 +125,6 @@ class PeerGuide(Watch[Sessions]):
             await self._read_by(name)
             await self._spoken_by(name)
         self.oracle.quiesce()
-
-    def _heard_since(self) -> list[tuple[Channel, Any]]:
-        said, self._said = self._said, []
-        return said
 
     def _is_open(self) -> bool:
         return Phase.OPEN in self._phases()
@@ -155,7 +149,7 @@ class PeerGuide(Watch[Sessions]):
             await self.settle()
 
     def _ended(self, name: str) -> bool:
-        return any(channel == (name, WIRE) and isinstance(frame, Hangup) for channel, frame in self._said)
+        return any(channel == (name, WIRE) and isinstance(frame, Hangup) for channel, frame in self._kept)
 
     async def _ponged(self, name: str) -> None:
         """A Pong is only advised, and a peer may leave it out."""

@@ -10,27 +10,26 @@ from harness.touring.world import Crash, Stimulus
 from reference_impl.core import Channel
 from reference_impl.trueseal.client import NETWORK
 from reference_impl.trueseal.frames import Beat, Dial, Hangup, PushSession, ReceiveOpened, Start, Submit
+from suites.common.guide import Guiding
 from suites.trueseal.client.under_test import PrivateClient
 from suites.trueseal.client.watch import Arrived, ClientWatch
 
 
-class ClientGuide(ClientWatch):
+class ClientGuide(Guiding[Any], ClientWatch):
     """Leads the client through a walk. What must show something is waited for; letters put their own fences behind the rest."""
 
     def __init__(self, trial: Trial, client: PrivateClient, large_frames: bool) -> None:
         super().__init__(trial, client, large_frames)
         client.retry_ms = 1
-        self._judged: list[tuple[Channel, Any]] = []
         self._ends = 0
 
-    def _judge(self, channel: Channel, frame: Any) -> None:
-        super()._judge(channel, frame)
-        self._judged.append((channel, Dial() if isinstance(frame, Arrived) else frame))
+    def _as_walked(self, channel: Channel, frame: Any) -> tuple[Channel, Any]:
+        return channel, Dial() if isinstance(frame, Arrived) else frame
 
     async def start(self) -> None:
         """As every walk begins."""
         await super().start()
-        self._judged.clear()
+        self._taken()
 
     async def perform(self, stimulus: Stimulus) -> None:
         if isinstance(stimulus, Crash):
@@ -77,5 +76,4 @@ class ClientGuide(ClientWatch):
 
     async def fence(self) -> Sequence[tuple[Channel, Any]]:
         await self.rest()
-        judged, self._judged = self._judged, []
-        return judged
+        return self._taken()

@@ -9,22 +9,18 @@ from harness.judging.trial import Trial
 from harness.touring.world import Crash, Stimulus
 from reference_impl.core import Channel
 from reference_impl.trueseal.frames import Hangup, PushOpened, ReceiveOpened
+from suites.common.guide import Guiding
 from suites.trueseal.relay.inputs import DEVICES
 from suites.trueseal.relay.under_test import PrivateRelay
 from suites.trueseal.relay.watch import RelayWatch
 
 
-class RelayGuide(RelayWatch):
+class RelayGuide(Guiding[Any], RelayWatch):
     """Leads the relay through a walk, with one fence behind each letter."""
 
     def __init__(self, trial: Trial, relay: PrivateRelay, large_frames: bool) -> None:
         super().__init__(trial, relay, large_frames)
         self._spoke: int | None = None  # the session in which the relay has still to be asked
-        self._judged: list[tuple[Channel, Any]] = []
-
-    def _judge(self, channel: Channel, frame: Any) -> None:
-        super()._judge(channel, frame)
-        self._judged.append((channel, frame))
 
     async def perform(self, stimulus: Stimulus) -> None:
         if isinstance(stimulus, Crash):
@@ -55,5 +51,4 @@ class RelayGuide(RelayWatch):
         """What is pushed is answered; behind what a device said a Heartbeat proves that it was read."""
         await self.asked(self._spoke or 0)
         self._spoke = None
-        judged, self._judged = self._judged, []
-        return judged
+        return self._taken()
