@@ -9,12 +9,12 @@ import sys
 import tempfile
 import time
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
 from harness.catalogue.requirements import protocols
+from harness.cli.lanes import CORES, side_by_side
 from harness.cli.reaches import FIRST
 from harness.errors import NothingSelected, TouchstoneError, UsageError
 from harness.places import IS_CLONE, ROOT
@@ -36,9 +36,8 @@ APART = ("docker", "spark", "package", "docs")
 
 IMAGES = ["docker/build-reference", "docker/build-spark"]
 
-CORES = os.cpu_count() or 1
-LANES = 2 * CORES
-"""Steps that run side by side: two thirds of their time they wait, for silence, a container or a JVM."""
+ASLEEP = 2
+"""Processes of a run over mutants for each processor that it is given: three quarters of their time they wait, for silence."""
 
 
 @dataclass(frozen=True)
@@ -53,13 +52,17 @@ def steps(workers: int) -> list[Step]:
     """First what finds a fault at once, then what takes longest; each in so many processes, where it can use them."""
     here = [folder for folder in CODE if (ROOT / folder).is_dir()]
     tool, ours, n = [PYTHON, "-m"], [PYTHON, "-m", "harness.cli.gate"], ["-n", str(workers)]
+    silent = ["-n", str(workers * ASLEEP)]
     return [
         Step("lint", [*tool, "ruff", "check", *here]),
         Step("format", [*tool, "ruff", "format", "--check", *here]),
         Step("layers", [str(Path(PYTHON).with_name("lint-imports")), "--no-cache"]),
         Step("vectors", [*tool, "harness.catalogue.vectors", "--check"]),
         Step("images", [*ours, "images"]),
-        *(Step(f"mutants-{protocol}", [*tool, "harness.cli", "mutants", protocol, *n]) for protocol in protocols()),
+        *(
+            Step(f"mutants-{protocol}", [*tool, "harness.cli", "mutants", protocol, *silent])
+            for protocol in protocols()
+        ),
         Step("types", [*tool, "mypy"]),
         *(
             Step(f"selftest-{name}", [*tool, "pytest", "-q", f"selftests/{name}", *(n if workers > 1 else [])])
@@ -88,7 +91,7 @@ def gate(only: Sequence[str] = ()) -> int:
         raise UsageError(f"there is no step {', '.join(only)}: use {', '.join(names)}")
     began = time.perf_counter()
     todo = [step for step in steps(1 if len(chosen) > 1 else CORES) if step.name in chosen]
-    failed = side_by_side(todo) if len(todo) > 1 else [step.name for step in todo if not passes(step, sys.stdout)]
+    failed = all_of(todo) if len(todo) > 1 else [step.name for step in todo if not passes(step, sys.stdout)]
     print(f"== all: {time.perf_counter() - began:.1f} s")
     if failed:
         print(f"failed: {', '.join(failed)}")
@@ -96,22 +99,21 @@ def gate(only: Sequence[str] = ()) -> int:
     return 1 if failed else 0
 
 
-def side_by_side(todo: Sequence[Step]) -> list[str]:
+def all_of(todo: Sequence[Step]) -> list[str]:
     """The names of those that failed. What a step prints is shown when it has ended."""
     failed = []
-    with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(LANES) as pool:
-        logs = {step.name: (Path(folder) / step.name).open("w+") for step in todo}
-        running = {pool.submit(passes, step, logs[step.name]): step.name for step in todo}
-        try:
-            for ended in as_completed(running):
-                name = running[ended]
-                logs[name].seek(0)
-                print(logs[name].read(), end="", flush=True)
-                failed += [] if ended.result() else [name]
-        finally:
-            pool.shutdown(cancel_futures=True)
-            for log in logs.values():
-                log.close()
+    with tempfile.TemporaryDirectory() as folder:
+
+        def run(step: Step) -> bool:
+            with log_of(step).open("w") as log:
+                return passes(step, log)
+
+        def log_of(step: Step) -> Path:
+            return Path(folder, step.name)
+
+        for step, passed in side_by_side(todo, run):
+            print(log_of(step).read_text(errors="replace"), end="", flush=True)
+            failed += [] if passed else [step.name]
     return failed
 
 
