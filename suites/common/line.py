@@ -129,6 +129,11 @@ class Line(Generic[C, F]):
         self.trial.said(self.label, self.other, "close", "TCP reset")
         self.carrier.cut()
 
+    async def part(self, politely: bool = True, code: int = 1000) -> None:
+        """Hang up, or drop the connection; what still comes on it is of no interest."""
+        self.inbox.shut()
+        await self.close(code) if politely else self.cut()
+
     async def leave(self) -> None:
         """The case is over: hang up, and hear nothing more."""
         self._over = self.left = True

@@ -34,6 +34,17 @@ class FrogLine(WebSocketLine[Frame | Hangup]):
     def shown(self, message: str | bytes, heard: Frame | Hangup | Broken) -> str:
         return message if isinstance(message, str) else message.partition(b"\n")[0].decode("latin-1")
 
+    async def answer_to(self, asked: str, what: str, clause: str) -> Frame | Hangup:
+        """The answer to a question with that id, or the end, which stays the last thing; what came before waits as it was."""
+        kept: list[Frame | Hangup] = []
+        while not isinstance(heard := await self.next(what, clause), Hangup):
+            if asked in (getattr(heard, name, "") for name in ("cid", "fcid", "id")):
+                self.inbox.put_back(kept)
+                return heard
+            kept.append(heard)
+        self.inbox.put_back([*kept, heard])
+        return heard
+
     async def send(self, *frames: Frame) -> None:
         for frame in frames:
             wire = codec.encode(frame)

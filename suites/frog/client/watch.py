@@ -153,10 +153,9 @@ class ClientWatch(Watch[State]):
     async def hang_up(self, politely: bool) -> None:
         line, self.line, self.registered = self.line, None, False
         assert line, "a rule hangs up a connection"
-        line.inbox.shut()
         self._over.add(line.label)
         self.told(line.label, self.now(Hangup()))
-        await line.close() if politely else line.cut()
+        await line.part(politely)
         await self.settle()
 
     # -- what its host wants --------------------------------------------------------------------------------------

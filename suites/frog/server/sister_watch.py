@@ -101,9 +101,8 @@ class SisterGuide(Guiding[State]):
     async def _hang_up(self, channel: int) -> None:
         """Of a connection that had no role: nothing shows whether the server has noticed, and it does the same either way."""
         if line := self.lines.pop(channel, None):
-            line.inbox.shut()
             self.told(channel, Heard(Hangup(), self._moment))
-            await line.close()
+            await line.part()
             await self.settle()
             self.oracle.quiesce()
 

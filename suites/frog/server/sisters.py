@@ -195,17 +195,8 @@ class SisterLine(FrogLine):
 
     async def answer(self) -> Frame | Hangup:
         """The answer to a question that each state has one for: whether servers or a refusal. All before it was processed."""
-        asked, kept = cid("G"), list[Frame | Hangup]()
-        await self.send(SisterList(asked, 1))
-        while True:
-            heard = await self.next("an answer to @LIST, or the end", "FROG-33-01")
-            if isinstance(heard, Hangup):
-                self.inbox.put_back([*kept, heard])
-                return heard
-            if asked in (getattr(heard, "fcid", ""), getattr(heard, "id", "")):
-                self.inbox.put_back(kept)
-                return heard
-            kept.append(heard)
+        await self.send(SisterList(asked := cid("G"), 1))
+        return await self.answer_to(asked, "an answer to @LIST, or the end", "FROG-33-01")
 
     async def fence(self) -> bool:
         """All that was sent here is processed; false where that ended the connection."""

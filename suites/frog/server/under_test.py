@@ -178,16 +178,8 @@ class PeerLine(ServerLine):
         """All that was sent here is processed; false where that ended the connection. In no state is a GETSERVERS unanswered."""
         asked = cid("G")
         await self.send(GetServers(asked, 1))
-        kept: list[Frame | Hangup] = []
-        while True:
-            heard = await self.next("an answer to GETSERVERS, or the end", "FROG-20-01")
-            if isinstance(heard, Hangup):
-                self.inbox.put_back([*kept, heard])
-                return False
-            if asked in (getattr(heard, "cid", ""), getattr(heard, "id", "")):
-                self.inbox.put_back(kept)
-                return True
-            kept.append(heard)
+        heard = await self.answer_to(asked, "an answer to GETSERVERS, or the end", "FROG-20-01")
+        return not isinstance(heard, Hangup)
 
     async def expect_silence(self, clause: str = "") -> None:
         """Nothing was said here, and the connection is open."""

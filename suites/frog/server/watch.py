@@ -118,9 +118,8 @@ class ServerWatch(Watch[State]):
 
     async def hang_up(self, channel: int, politely: bool) -> None:
         line, was_there = self.lines.pop(channel), self.registered.pop(channel, None)
-        line.inbox.shut()
         self.told(channel, Heard(Hangup(), self.clock.now()))
-        await line.close() if politely else line.cut()
+        await line.part(politely)
         await self.settle()
         if was_there:
             await self.until_noticed(was_there)

@@ -85,11 +85,7 @@ async def test_a_name_is_known_as_it_was_given(own_broker: PrivateBroker, name: 
     """Who registered once is known after a restart, under the very same name."""
     await own_broker.peer(name)
     await own_broker.restart()
-    sender = await own_broker.peer()
-    envelope = message(sender.name, name)
-    await sender.post(envelope)
-    receiver, _ = await own_broker.register(name)
-    await receiver.expect_delivery(envelope, clause="PB-2.1-22")
+    await own_broker.expect_known(name, "PB-2.1-22")
 
 
 @clauses("PB-5-02", "PB-2.1-23", "PB-5-01")

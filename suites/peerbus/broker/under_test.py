@@ -219,6 +219,14 @@ class PrivateBroker(BrokerUnderTest):
     async def restart(self) -> None:
         self.instance = await self._own.restart()
 
+    async def expect_known(self, name: str, clause: str) -> None:
+        """What is sent to that name, at which nobody is, waits for whoever comes."""
+        sender = await self.peer()
+        envelope = message(sender.name, name)
+        await sender.post(envelope)
+        receiver, _ = await self.register(name)
+        await receiver.expect_delivery(envelope, clause=clause)
+
     async def close(self) -> None:
         await super().close()
         await self._own.close()

@@ -10,6 +10,7 @@ from harness.judging.watch import Watch
 from harness.touring.tour import likeliest
 from harness.touring.world import Crash, Stimulus
 from reference_impl.core import Channel, Overdue
+from reference_impl.io.carrier import LOST
 from reference_impl.peerbus.broker import ANYBODY_ACKS, BrokerMachine
 from reference_impl.peerbus.frames import Close, Opened, Peers
 from suites.common.guide import Guiding
@@ -76,9 +77,8 @@ class BrokerWatch(Watch[Any]):
         await self.ask(line)
         if (peer := self.connections.pop(line, None)) is None:
             return
-        peer.inbox.shut()
         self.told(line, Close(code))
-        await peer.close(code) if code != 1006 else peer.cut()
+        await peer.part(code != LOST, code)
         await self.until_certain()
 
     async def until_certain(self) -> None:

@@ -12,6 +12,7 @@ from harness.judging.watch import Watch
 from harness.touring.tour import likeliest
 from harness.touring.world import Say, Stimulus
 from reference_impl.core import Channel
+from reference_impl.io.carrier import LOST
 from reference_impl.peerbus.client import ClientMachine, Config
 from reference_impl.peerbus.frames import Close, Deliver, Opened, Peers
 from reference_impl.peerbus.host import (
@@ -131,10 +132,9 @@ class ClientWatch(Watch[Any]):
         """Close, or drop the connection: code 0."""
         line, self.line = self.line, None
         assert line, "a rule hangs up a connection"
-        line.inbox.shut()
         self.question = None
-        self.told(line.label, Close(code or 1006))
-        await line.close(code) if code else line.cut()
+        self.told(line.label, Close(code or LOST))
+        await line.part(bool(code), code)
         await self.settle()
 
     async def consume(self, id: str) -> None:

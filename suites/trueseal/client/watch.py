@@ -220,9 +220,8 @@ class ClientWatch(Watch[Any]):
     async def leave(self, politely: bool) -> None:
         line, self.line = self.line, None
         assert line, "a rule hangs up a session"
-        line.inbox.shut()
         self.told(self.channel, Hangup())
-        await line.close() if politely else line.cut()
+        await line.part(politely)
 
     async def submit(self, recipient: bytes, envelope: bytes) -> None:
         self.told(HOST, Submit(recipient, envelope))
@@ -265,9 +264,8 @@ class ClientWatch(Watch[Any]):
     async def cut_off(self, session: PushSession, politely: bool) -> None:
         line = self._lines[session]
         self._forget(session)
-        line.inbox.shut()
         self.told(session, Hangup())
-        await line.close() if politely else line.cut()
+        await line.part(politely)
 
     async def beat(self) -> None:
         """The host wants a Heartbeat."""

@@ -82,9 +82,8 @@ class RelayWatch(Watch[Any]):
     async def leave(self, channel: int, politely: bool) -> None:
         line = self.sessions[channel]
         self._forget(channel)
-        line.inbox.shut()
         self.told(channel, Hangup())
-        await line.close() if politely else line.cut()
+        await line.part(politely)
 
     async def crash(self) -> None:
         for line in self.sessions.values():
