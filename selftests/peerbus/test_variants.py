@@ -27,6 +27,7 @@ BROKER = ["ack", "broadcast", "deliver", "machine", "peers", "register", "routin
         ("python:selftests.peerbus.variants:LateAcks", ["peerbus/client"]),
         ("python:selftests.peerbus.variants:OneAck", ["peerbus/client"]),
         ("python:selftests.peerbus.variants:OneMessage", [f"peerbus/broker/{group}" for group in BROKER]),
+        ("python:selftests.peerbus.variants:StrictBroker", [f"peerbus/broker/{group}" for group in BROKER]),
     ],
     ids=[
         "document-broker",
@@ -39,6 +40,7 @@ BROKER = ["ack", "broadcast", "deliver", "machine", "peers", "register", "routin
         "late-acks",
         "one-ack",
         "one-message",
+        "strict-broker",
     ],
 )
 def test_nobody_is_failed_for_a_freedom(target: str, select: list[str], tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ from reference_impl.peerbus.client import ClientMachine, Copy
 from reference_impl.peerbus.client import State as ClientState
 from reference_impl.peerbus.client_io import Client
 from reference_impl.peerbus.frames import VERSION, Ack, Binary, Envelope, Frame, Garbage, Peers, Register
-from targets.reference.peerbus import BrokerRole, ClientRole, CodecRole, DocumentClientRole
+from targets.reference.peerbus import BrokerRole, ClientRole, CodecRole, DocumentBrokerMachine, DocumentClientRole
 
 
 class OneAtATime(Client):
@@ -150,6 +150,17 @@ class OneMessageRole(BrokerRole):
 class OneMessage(RoleShim):
     def __init__(self) -> None:
         super().__init__("one-message", "0", {"peerbus/broker": OneMessageRole})
+
+
+class StrictRole(BrokerRole):
+    """Drops what is of another version or of a third kind, as the document says, and writes anew what it relays."""
+
+    machine = DocumentBrokerMachine
+
+
+class StrictBroker(RoleShim):
+    def __init__(self) -> None:
+        super().__init__("strict", "0", {"peerbus/broker": StrictRole})
 
 
 # -- what errs ---------------------------------------------------------------------------------------------------------

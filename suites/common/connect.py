@@ -80,19 +80,24 @@ class Port(Generic[C]):
 
 
 class WebSocketPort(Port[WebSocket]):
-    """A port for WebSocket; it can turn upgrades away."""
+    """A port for WebSocket; it can turn upgrades away, and let them wait."""
 
     def __init__(self, trial: Trial, subprotocols: tuple[str, ...] = ()) -> None:
         settings = Settings(MOST_MESSAGE, close_s=CLOSE_S, subprotocols=subprotocols)
         super().__init__(functools.partial(websocket.Listener, settings=settings, admit=self._admit))
         self.trial = trial
         self.turn_away = 0  # upgrades to refuse before the next is accepted
+        self.knocks: Inbox[str] = Inbox()  # who has asked for an upgrade
+        self.door = asyncio.Event()  # while it is shut nobody gets one
+        self.door.set()
 
     async def url(self) -> str:
         """Opens the port, and says where it is."""
         return f"ws://{HERE}:{await self.open()}"
 
-    async def _admit(self, connection: ServerConnection, _: Request) -> Response | None:
+    async def _admit(self, connection: ServerConnection, request: Request) -> Response | None:
+        self.knocks.put(request.path)
+        await self.door.wait()
         if not self.turn_away:
             return None
         self.turn_away -= 1

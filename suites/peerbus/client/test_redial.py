@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 
 from harness.catalogue.cases import axis, clauses, needs
+from harness.errors import TargetUnsupported
 from harness.judging.trial import Trial
 from reference_impl.peerbus.frames import Envelope, Peers, Register
 from suites.peerbus.client.under_test import ClientLine, ClientUnderTest
@@ -116,6 +117,21 @@ async def test_consumed_while_offline_is_acked_when_it_returns(client: ClientUnd
     line.cut()
     again = await client.registering_consumed(mail.id)
     await client.answer(again)
+    await again.deliver(mail)
+    await again.expect_ack(mail.id)
+    await client.expect_ignored(again)
+
+
+@clauses("PB-5-21", "PB-2.2-05")
+async def test_consumed_without_a_connection_is_acked_when_it_returns(client: ClientUnderTest) -> None:
+    """The same while nobody lets it in: there is nothing yet on which an ack could go."""
+    line, mail = await client.online(), client.mail()
+    await client.surfaces(line, mail)
+    if client.serial:
+        raise TargetUnsupported("it does not notice that its connection is gone before it may read on")
+    async with client.dialling(line):
+        await client.consume(mail.id)
+    again = await client.online()
     await again.deliver(mail)
     await again.expect_ack(mail.id)
     await client.expect_ignored(again)

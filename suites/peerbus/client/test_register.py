@@ -118,6 +118,13 @@ async def test_a_send_before_the_answer_is_refused(client: ClientUnderTest, tria
     await assert_not_connected(client, trial)
 
 
+async def take_no_later_answer(client: ClientUnderTest, line: ClientLine, trial: Trial) -> None:
+    """Registered meanwhile, it is asked for peers again, and says who is there."""
+    listed = (await client.host.do("peers"))["names"]  # the line answers with the client's own name
+    trial.expect(listed in ([client.name], []), f"{[client.name]}", listed, "PB-2.3-05")
+    await client.expect_ignored(line)
+
+
 @clauses("PB-2.3-05", "PB-7-04", "PB-2.1-15")
 async def test_a_question_that_came_too_early_takes_no_later_answer(client: ClientUnderTest, trial: Trial) -> None:
     """Peers that are asked for before the register is answered are refused, or wait; asked for again, they are listed."""
@@ -125,9 +132,20 @@ async def test_a_question_that_came_too_early_takes_no_later_answer(client: Clie
     early = asyncio.gather(client.host.do("peers"), return_exceptions=True)
     await asyncio.sleep(0)  # it is on its way
     await client.answer(line)
-    listed = (await client.host.do("peers"))["names"]  # the line answers with the client's own name
-    trial.expect(listed in ([client.name], []), f"{[client.name]}", listed, "PB-2.3-05")
-    await client.expect_ignored(line)
+    await take_no_later_answer(client, line, trial)
+    early.cancel()
+
+
+@clauses("PB-2.3-05", "PB-7-04", "PB-2.1-15")
+async def test_a_question_without_a_connection_takes_no_later_answer(
+    clients: Callable[..., ClientUnderTest], trial: Trial
+) -> None:
+    """The same while there is no connection yet on which it could be asked."""
+    client = clients()
+    async with client.dialling():
+        early = asyncio.gather(client.host.do("peers"), return_exceptions=True)
+        await asyncio.sleep(0)  # it is on its way
+    await take_no_later_answer(client, await client.online(), trial)
     early.cancel()
 
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import asyncio
 import base64
-from collections.abc import Callable, Iterable
+import contextlib
+from collections.abc import AsyncIterator, Callable, Iterable
 from typing import Any
 
 from harness.judging.inbox import Inbox
@@ -177,6 +178,22 @@ class ClientUnderTest:
     async def accept(self, clause: str = "PB-5-21") -> ClientLine:
         """The next connection; nothing is said on it yet."""
         return await self.trial.next_of(self.broker.arrivals, "the client to dial", clause, self.redial_s)
+
+    @contextlib.asynccontextmanager
+    async def dialling(self, lost: ClientLine | None = None) -> AsyncIterator[None]:
+        """Inside, the client has no connection: this one is lost, it dials, and nobody opens."""
+        port = self.broker.port
+        port.door.clear()
+        try:
+            if lost:
+                port.knocks.drain()
+                lost.cut()
+            else:
+                await self.start()
+            await self.trial.next_of(port.knocks, "the client to dial", "PB-5-21", self.redial_s)
+            yield
+        finally:
+            port.door.set()
 
     async def registering(self, clause: str = "PB-2.1-01") -> ClientLine:
         """The next connection, whose first frame was a register."""

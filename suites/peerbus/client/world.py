@@ -10,7 +10,17 @@ from harness.touring.tours import Tours
 from harness.touring.world import Letter, Say, Stimulus, World
 from reference_impl.core import Channel, Step
 from reference_impl.peerbus.client import ClientMachine, Config, Phase, State
-from reference_impl.peerbus.frames import Ack, Binary, Close, Deliver, Envelope, Opened, Peers, Register
+from reference_impl.peerbus.frames import (
+    VERSION,
+    Ack,
+    Binary,
+    Close,
+    Deliver,
+    Envelope,
+    Opened,
+    Peers,
+    Register,
+)
 from reference_impl.peerbus.host import HOST, Consumed, Dial, PeersRequest, SendRequest, Start
 from suites.peerbus.envelopes import SECRET, codec, forged, message, signed
 from suites.peerbus.said import Said, understood
@@ -144,7 +154,8 @@ def spelled(mail: Mail, body: bytes = b"") -> str:
 def new_mail(world: ClientWorld) -> Mail:
     """From somebody to this client or to all, under its id, its row's key, or the key of the message before it.
 
-    Some ids are those of the message before in another case, and some MACs in capitals.
+    Some ids are those of the message before in another case, some MACs in capitals, and some versions others, which a client
+    may surface or drop (PB-3-03).
     """
     n = world.said
     id, last = f"m{zlib.crc32(b'%d' % n):08x}", world.mails[-1] if world.mails else None
@@ -156,6 +167,7 @@ def new_mail(world: ClientWorld) -> Mail:
         BODIES[n % len(BODIES)],
         id,
         source=SOURCES[n % len(SOURCES)],
+        protocol_version=VERSIONS.get(n % 17, VERSION),
     )
     if n % 7 == 3:
         envelope = replace(envelope, hmac=envelope.hmac.upper())
@@ -176,8 +188,7 @@ def deliver_fairly(world: ClientWorld) -> tuple[Sequence[Stimulus], ClientWorld]
 
 def fair_mail(world: ClientWorld) -> Mail:
     """Under the key of its row (PB-2.4-06, -07), with its MAC as senders write it."""
-    envelope = new_mail(world).envelope
-    envelope = replace(envelope, hmac=envelope.hmac.lower())
+    envelope = signed(replace(new_mail(world).envelope, protocol_version=VERSION))
     return Mail(envelope, f"{envelope.id}|{NAME}" if envelope.to == "*" else envelope.id)
 
 
@@ -256,6 +267,8 @@ ANSWERS: tuple[Callable[[ClientWorld], Said], ...] = (
 )
 SENDERS = ("anna", "anna", "e\u0301va", "anna", NAME)
 SOURCES = ("peer-bus", " a\tb ", "", "źródło")
+VERSIONS = {5: "v2", 11: "", 16: "V1"}
+"""Of one message in so many."""
 NAMES = ((NAME,), ("anna", "bob", NAME), ("bob",), ())
 CODES = (1000, 1006, 1001, 1006, 1008, 1011)
 
@@ -323,7 +336,6 @@ def tours(serial: bool) -> Tours[ClientWorld]:
         },
         left_out={
             "messages longer than a client reads": "a mebibyte in every state costs seconds; `transport` has the limit",
-            "another version in a delivery": "a choice (PB-3-03), which `machine` leaves to the client",
             "a binary answer to the register": "a choice between sections 1 and 2.1, which `register` has",
             "the memory running full": "it takes as many messages as it holds; `dedupe` has it",
             "a client that is killed": "it is a new one then, with nothing to remember; `dedupe` has it",
