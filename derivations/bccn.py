@@ -55,7 +55,7 @@ def ids(clauses: str) -> list[str]:
 
 
 def vector(name: str, clauses: str, result: str, comment: str, given: Row, wanted: Row, needs: str = "") -> Row:
-    return {
+    made = {
         "name": name,
         "clauses": ids(clauses),
         "result": result,
@@ -64,6 +64,7 @@ def vector(name: str, clauses: str, result: str, comment: str, given: Row, wante
         "input": given,
         "expected": wanted,
     }
+    return {member: value for member, value in made.items() if value}
 
 
 def fields(src: str, seq: int, chan: str, payload: bytes) -> Row:

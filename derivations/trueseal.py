@@ -586,7 +586,7 @@ def ids(clauses: str) -> list[str]:
 def both_ways(
     rows: list[tuple[str, str, list[bytes], Fields]], needs: tuple[str, ...] = (), why: str = ""
 ) -> list[Fields]:
-    return [
+    made = [
         {
             "name": name,
             "clauses": ids(clauses),
@@ -598,6 +598,7 @@ def both_ways(
         }
         for name, clauses, messages, frame in rows
     ]
+    return [{member: value for member, value in row.items() if value} for row in made]
 
 
 def refused(rows: list[tuple[str, str, list[bytes], str]], result: str) -> list[Fields]:

@@ -294,6 +294,7 @@ class NodeMachine(Machine[State]):
         """That datagram, or one with another short payload: what a heartbeat says is free (BCCN-CNV-10)."""
 
         def admits(other: bytes, _: Any) -> bool:
+            """All but the payload is as it was (BCCN-CNV-08), and that is short (BCCN-CNV-10)."""
             wanted, said = (self.codec.decode(each, self.config.key) for each in (data, other))
             if not isinstance(said, Message) or not isinstance(wanted, Message) or len(said.payload) > SHORT:
                 return other == data
@@ -307,6 +308,10 @@ class NodeMachine(Machine[State]):
     # -- what the text leaves open --------------------------------------------------------------------------------
 
     def alternatives(self, state: State, channel: Channel, event: Input) -> tuple[NodeStep, ...]:
+        """Each no wider than its clause.
+
+        Any other name is taken (BCCN-API-10), a lower number is sent (BCCN-SEQ-04), a beat comes each interval (BCCN-CNV-09).
+        """
         if state.phase is Phase.CLOSED:
             return ()
         match event:
@@ -325,7 +330,7 @@ class NodeMachine(Machine[State]):
         return ()
 
     def other_hearings(self, state: State, event: Heard) -> list[NodeStep]:
-        """Other choices while none is shown, and targets that can be read in two ways."""
+        """Other choices while none is shown (BCCN-DUP-07, BCCN-DIR-13), and targets with two readings (BCCN-DIR-12)."""
         name, chan = state.name, event.message.chan
         readings = {self.addressing.is_for(name, chan)} | (
             {True, False} if self.addressing.is_open(name, chan) else set()
@@ -337,7 +342,7 @@ class NodeMachine(Machine[State]):
         return [*taken, self.drop(state, Reason.DUPLICATE)] if self.is_remembered(state, event) else taken
 
     def is_remembered(self, state: State, event: Heard) -> bool:
-        """Is it stale for a node that forgets nobody, or not yet (BCCN-DUP-11)?"""
+        """Is it stale for a node that forgets nobody, or not yet (BCCN-DUP-11)? What is news is no repeat (BCCN-DUP-05)."""
         last = state.senders.get(self.tracker_key(state, event.message, event.peer))
         forgotten = last is not None and self.tracker.is_forgotten(last, event.at)
         return bool(last and forgotten and not self.tracker.is_news(last.seq, event.message.seq))

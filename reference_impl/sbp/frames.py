@@ -157,7 +157,7 @@ class Malformed(Shown):
 
     why: str
     id: bytes | None = None
-    fatal: bool = True
+    fatal: bool = True  # SBP-CMP-02
     codes: tuple[int, ...] = (Code.INVALID_FRAME, Code.PROTOCOL_VIOLATION)
 
 

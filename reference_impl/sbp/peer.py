@@ -127,6 +127,7 @@ class PeerMachine(Machine[State]):
         return step
 
     def spoke(self, state: State, expectation: Expectation, frame: object) -> State:
+        """What it said comes under its id alone (SBP-FID-09); an Ack of it, or a Pong for a Ping, is no stray (SBP-SES-07)."""
         id = getattr(frame, "id", None) if expectation.channel == WIRE else None
         if id is None or not self.remembers:
             return state
@@ -164,7 +165,7 @@ class PeerMachine(Machine[State]):
         return frame.of not in state.said if isinstance(frame, Ack) else not state.pings
 
     def questionable(self, frame: Handshake) -> bool:
-        """Larger than advised, or with keys that are not namespaced: what a receiver does is not said."""
+        """Larger than advised (SBP-LIM-04) or with keys not namespaced (SBP-HSP-07): what a receiver does is not said."""
         return frame.size > MAX_HANDSHAKE or not namespaced(frame.metadata)
 
     # -- greeting -------------------------------------------------------------------------------------------------

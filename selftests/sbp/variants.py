@@ -15,7 +15,7 @@ from harness.shim import Emit
 from harness.shim.roles import RoleShim
 from reference_impl.core import Channel, Expectation, Level, Player
 from reference_impl.sbp.codec import Codec, Rejected, Unencodable
-from reference_impl.sbp.frames import Ack, Frame, Handshake, Hangup, Malformed, Message, Opened, Text
+from reference_impl.sbp.frames import Ack, Error, Frame, Handshake, Hangup, Malformed, Message, Opened, Ping, Pong, Text
 from reference_impl.sbp.peer import VIOLATION, WIRE, Config, PeerMachine, PeerStep, State, fresh_id
 from reference_impl.sbp.peer_io import Session
 from targets.reference.sbp import CodecRole, PeerRole
@@ -54,10 +54,14 @@ class WaitingMachine(PeerMachine):
 
 
 class OtherChoices(PeerMachine):
-    """Takes the last alternative wherever there is one."""
+    """Takes the last alternative wherever there is one, and says the second of the codes that are allowed."""
 
     def __init__(self, config: Config, **_: Any) -> None:
         super().__init__(config)
+
+    def complaint(self, state: State, id: bytes | None, clause: str, codes: tuple[int, ...]) -> Expectation:
+        turned = codes if clause == "SBP-HS-03" else (*codes[1:], *codes[:1])
+        return super().complaint(state, id, clause, turned)
 
     def receive(self, state: State, channel: Channel, event: object) -> PeerStep:
         choices = self.alternatives(state, channel, event)
@@ -65,12 +69,16 @@ class OtherChoices(PeerMachine):
 
 
 class Talkative(PeerMachine):
-    """Has a host that sends a Message as soon as its own Handshake is out (SBP-HSP-09)."""
+    """Has a host that sends a Message as soon as its own Handshake is out (SBP-HSP-09), and pings who pings it."""
 
     def opened(self, state: State, channel: Channel, event: Opened) -> PeerStep:
         step = super().opened(state, channel, event)
         mine = Expectation("SBP-HSP-09", Message(fresh_id(state), "app/mine", b"\x01"), WIRE)
         return replace(step, owes=(*step.owes, mine))
+
+    def pong(self, state: State, channel: Channel, frame: Ping) -> PeerStep:
+        step = super().pong(state, channel, frame)
+        return replace(step, owes=(Expectation("", Ping(fresh_id(state)), WIRE), *step.owes))
 
 
 class ReadsOn(PeerMachine):
@@ -109,12 +117,15 @@ class Stamping(Codec):
         return super().encode(frame if frame.ts is not None else replace(frame, ts=1_700_000_000_123))
 
 
+LATE_S = 0.01
+
+
 class LazySession(Session):
-    """Acknowledges when it has time, and stamps its Messages itself; Acks that come behind the end are lost."""
+    """Answers when it has time, and stamps its Messages itself; Acks and Pongs that come behind the end are lost."""
 
     def put(self, frame: Frame | Hangup) -> None:
-        if isinstance(frame, Ack):
-            asyncio.get_running_loop().call_later(0.01, super().put, frame)
+        if isinstance(frame, Ack | Pong):
+            asyncio.get_running_loop().call_later(LATE_S, super().put, frame)
         else:
             super().put(frame)
 
@@ -122,8 +133,18 @@ class LazySession(Session):
         return super().send(subject, data, int(time.time() * 1000))
 
 
-class OtherCodes(PeerMachine):
-    """Says the last of the codes that are allowed; a frame before the Handshake SHOULD get the first (SBP-SES-04)."""
+class Chiding(PeerMachine):
+    """Answers what nobody has to take with an Error, and goes on; an application's Error ends nothing (SBP-SES-11).
+
+    Says the last of the codes that are allowed; a frame before the Handshake SHOULD get the first (SBP-SES-04).
+    """
+
+    def __init__(self, config: Config, **_: Any) -> None:
+        super().__init__(config)
+
+    def receive(self, state: State, channel: Channel, event: object) -> PeerStep:
+        choices = () if isinstance(event, Error) else self.alternatives(state, channel, event)
+        return choices[0] if choices else super().receive(state, channel, event)
 
     def complaint(self, state: State, id: bytes | None, clause: str, codes: tuple[int, ...]) -> Expectation:
         return super().complaint(state, id, clause, codes if clause == "SBP-HS-03" else codes[::-1])
@@ -203,9 +224,12 @@ class ReplacingPeer(PeerRole):
 
 
 class OddPeer(PeerRole):
-    """Numbers its sessions, says null where nothing is, closes with a reason of its own and does not tell of the end."""
+    """Numbers its sessions, says null where nothing is, closes with a reason of its own and does not tell of the end.
 
-    machine, session, codec = OtherCodes, LazySession, OddCodec
+    What is no Message it tells of when it has time.
+    """
+
+    machine, session, codec = Chiding, LazySession, OddCodec
 
     def __init__(self) -> None:
         super().__init__()
@@ -213,8 +237,11 @@ class OddPeer(PeerRole):
 
     async def start(self, config: dict[str, Any], emit: Emit) -> dict[str, Any]:
         def tell(event: str, data: dict[str, Any]) -> None:
-            if event != "closed":
-                emit(event, {name: value if value not in ("", [], {}) else None for name, value in data.items()})
+            told = {name: value if value not in ("", [], {}) else None for name, value in data.items()}
+            if event in ("pong", "acked", "error"):
+                asyncio.get_running_loop().call_later(LATE_S, emit, event, told)
+            elif event != "closed":
+                emit(event, told)
 
         return await super().start(config, tell)
 

@@ -246,7 +246,17 @@ def to_it(world: NodeWorld) -> str:
 
 def to_others(world: NodeWorld) -> str:
     name = world.state.name if world.named else "me"
-    near = (f"{name}/9", name.upper() + "x", name[:-1] or "y", f"!{name}", f"{name}#a", f"{name}1", f"{name}//")
+    stem = name.partition("/")[0]
+    near = (
+        f"{name}/9",
+        name.upper() + "x",
+        name[:-1] or "y",
+        f"!{name}",
+        f"{name}#a",
+        f"{name}1",
+        f"{name}//",
+        f"{stem}/",
+    )
     return "!" + world.of((*near, "*", "/*", "?", "other/p/1", "h/p/1/*"))
 
 

@@ -124,6 +124,10 @@ HINTS: list[dict[str, Any]] = [
 ]
 
 
+#: Metadata whose keys have no namespace (SBP-HSP-07), beside some that have one.
+BARE_KEYS: list[dict[str, Any]] = [{"bare": 1}, {":x": "1"}, {"vendor:zz": 1, "x": None}, {"": {}}]
+
+
 def under(id: bytes, raw: bytes) -> bytes:
     """The same frame with that id, where it is long enough to have one."""
     return raw if len(raw) < 18 else raw[:2] + id + raw[18:]

@@ -40,7 +40,7 @@ class PeerWorld(World[Sessions]):
 
     hosted: bool = True
     receipts: bool = True
-    limit: int = 4096
+    limit: int = 12_288  # more than the longest Handshake
     peer_id: str = PEER_ID
     ours: str = "harness"
     count: int = 0  # letters
@@ -177,6 +177,14 @@ def burst(world: PeerWorld) -> Sequence[bytes]:
     return world.turn([messages, [first, wire.ping(world.id(3)), second, wire.ping(world.id(4)), third]])
 
 
+def crossing(world: PeerWorld) -> tuple[Sequence[Stimulus], PeerWorld]:
+    """Its host asks while the other side is heard: what comes of the one is in no order with what comes of the other."""
+    asks = [Say((TOURED, HOST), request) for request in (Send(*world.turn(inputs.SENDS)), SendPing())]
+    heard = [Say((TOURED, WIRE), raw) for raw in (wire.ping(world.id()), world.message(1), wire.ping(world.id(2)))]
+    said = [heard[0], asks[0], heard[1], asks[1], heard[2]]
+    return said, replace(world, count=world.count + 1, used=True)
+
+
 def behind(world: PeerWorld) -> Sequence[bytes]:
     """Something right behind what ends the session, of any kind but a text: it is not handled."""
     id = world.id(1)
@@ -214,6 +222,27 @@ EARLY: dict[str, Callable[[PeerWorld], bytes]] = {
     "error": lambda w: wire.error(2000, "early", b"", w.id()),
     "json": lambda w: wire.control(0, w.turn([b"", b"hello", b"[]", b'{"peerId":"\xff"}', b"null"]), w.id()),
 }
+
+
+ADVISED = 8192  # bytes of a Handshake's JSON (SBP-LIM-04)
+
+
+def longest(world: PeerWorld, more: int = 0) -> bytes:
+    """A Handshake as long as is advised, or longer: most of it in a member that nobody knows."""
+    empty = len(world.handshake(zz="")) - len(wire.control(0))
+    return world.handshake(zz="z" * (ADVISED + more - empty))
+
+
+def questionable(world: PeerWorld) -> bytes:
+    """Longer than is advised, or with keys that have no namespace: what a receiver makes of it is not said."""
+    spellings = [longest(world, 1), *(world.handshake(metadata=metadata) for metadata in inputs.BARE_KEYS)]
+    return world.turn(spellings)
+
+
+def between(world: PeerWorld) -> Sequence[bytes]:
+    """A host hears of an Error and an Ack by ways of their own, in no order with the Messages around them."""
+    acked = [wire.ack(of, world.id(3)) for of in world.sent[-1:]]
+    return [error(world), world.message(1), *acked, world.message(2)]
 
 
 def again(world: PeerWorld) -> bytes:
@@ -263,6 +292,8 @@ LETTERS: list[Letter[PeerWorld]] = [
     # the Handshake
     letter("greets", greeting, lambda w: [w.handshake(**w.turn(inputs.HINTS))]),
     letter("greets and speaks", greeting, lambda w: [w.handshake(), w.message(1), wire.ping(w.id(2)), w.message(3)]),
+    letter("greets at length", greeting, lambda w: [longest(w)]),
+    letter("greets questionably", greeting, lambda w: [questionable(w)]),
     *TURNED_AWAY,
     letter("mismatch, then greets", plainly(greeting), lambda w: [w.handshake(version="2"), w.handshake(id=w.id(1))]),
     # what is answered, delivered or ignored
@@ -273,10 +304,12 @@ LETTERS: list[Letter[PeerWorld]] = [
     Letter("ack", lambda w: w.open and bool(w.sent), acks),
     letter("stray ack", is_open, lambda w: [wire.ack(w.turn([bytes(16), b"\xff" * 16, w.id(1)]), w.id())]),
     letter("error", is_open, lambda w: [error(w)]),
+    letter("error between", is_open, between),
     letter("greets again", is_open, lambda w: [again(w)]),
     letter("reserved op", is_open, lambda w: [reserved_op(w)]),
     letter("host sends", hosted, lambda w: [Send(*w.turn(inputs.SENDS))], HOST),
     letter("host pings", hosted, lambda w: [SendPing()], HOST),
+    Letter("host speaks meanwhile", hosted, crossing),
     # what ends it
     letter("flagged", plainly(begun), lambda w: [flagged(w), *behind(w)]),
     letter("malformed", plainly(begun), lambda w: [malformed(w), *behind(w)]),
@@ -298,9 +331,9 @@ ENDING = [
 
 FOUL = (
     *(letter.name for letter in TURNED_AWAY),
-    *("mismatch, then greets", "pong", "stray ack", "greets again", "reserved op"),
+    *("greets questionably", "mismatch, then greets", "pong", "stray ack", "greets again", "reserved op"),
     *("flagged", "malformed", "rejected", "too large", "text"),
-    "error",  # no host operation makes a peer say one
+    *("error", "error between"),  # no host operation makes a peer say one
 )
 
 TOURS = Tours(

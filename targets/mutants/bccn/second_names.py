@@ -189,3 +189,28 @@ class TellsThePeerBefore(NodeMachine):
             for e in step.owes
         )
         return replace(step, owes=tuple(owes))
+
+
+# -- in a node ---------------------------------------------------------------------------------------------------------
+
+
+@shelf.breaks("BCCN-DIR-12", role="node")
+class SlashesAtTheEndAreTidied(NodeMachine):
+    """Takes a target that ends in a slash for the same without it."""
+
+    def hear(self, state: State, channel: Channel, event: Heard) -> NodeStep:
+        chan = event.message.chan
+        tidied = chan.rstrip("/") if chan.startswith("!") and len(chan.rstrip("/")) > 1 else chan
+        if tidied == chan or not self.addressing.is_for(state.name, tidied):
+            return super().hear(state, channel, event)
+        return self.take(state.choices or self.config.choices, True, state, event)
+
+
+@shelf.breaks("BCCN-API-07", "BCCN-API-10", role="node")
+class TakesNoBareNames(NodeMachine):
+    """Refuses a name that is not of the convention's form host/program/pid."""
+
+    def set_name(self, state: State, channel: Channel, event: SetName) -> NodeStep:
+        if event.name and "/" not in event.name:
+            return self.refuse(state, "BCCN-CNV-12", "a name is host/program/pid")
+        return super().set_name(state, channel, event)

@@ -201,3 +201,18 @@ class DeafToTheNext(NodeMachine):
     def hear(self, state: State, channel: Channel, event: Heard) -> NodeStep:
         suspect, self.suspect = self.suspect, None
         return self.drop(state, Reason.ENVELOPE) if suspect == event.peer else super().hear(state, channel, event)
+
+
+@shelf.breaks("BCCN-DUP-11", role="node")
+class GreetsNobodyTwice(NodeMachine):
+    """Takes the first news of a sender that it had forgotten for a repeat."""
+
+    met = Map[str, None]()
+
+    def track(self, state: State, event: Heard) -> NodeStep:
+        key = self.tracker_key(state, event.message, event.peer)
+        last = state.senders.get(key)
+        step = super().track(state, event)
+        is_again = key in self.met and (last is None or self.tracker.is_forgotten(last, event.at))
+        self.met = self.met.set(key, None)
+        return replace(self.drop(state, Reason.DUPLICATE), state=step.state) if is_again else step

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 from reference_impl.core import Channel
 from reference_impl.sbp.codec import Codec, Rejected
-from reference_impl.sbp.frames import Close, Error, Frame, Hangup, Malformed, Pong, SendClose
-from reference_impl.sbp.peer import PeerMachine, PeerStep, State, fresh_id
+from reference_impl.sbp.frames import Ack, Close, Error, Frame, Hangup, Malformed, Pong, SendClose
+from reference_impl.sbp.peer import VIOLATION, PeerMachine, PeerStep, State, fresh_id
 from targets.mutants.sbp.shelf import shelf
 from targets.mutants.sbp.steps import also, without
 
@@ -67,3 +67,29 @@ class StaysAfterItsClose(PeerMachine):
 
     def close(self, state: State, channel: Channel, request: SendClose) -> PeerStep:
         return without(super().close(state, channel, request), Hangup)
+
+
+@shelf.breaks("SBP-SES-09", role="peer")
+class ClosesTwice(PeerMachine):
+    """Says a second Close where the transport was to end."""
+
+    def close(self, state: State, channel: Channel, request: SendClose) -> PeerStep:
+        step = super().close(state, channel, request)
+        first, *rest = step.owes
+        return replace(step, owes=(first, replace(first, template=Close(fresh_id(state), "again")), *rest))
+
+
+@shelf.breaks("SBP-CMP-01", "SBP-SES-07", role="peer")
+class AnyPongIsTheEnd(PeerMachine):
+    """Takes the Pong that it asked for, like any other, for one that nobody asked for."""
+
+    def answered(self, state: State, channel: Channel, frame: Pong) -> PeerStep:
+        return self.reject(state, frame.id, "SBP-SES-07", VIOLATION)
+
+
+@shelf.breaks("SBP-CMP-01", "SBP-SES-07", role="peer")
+class AnyAckIsTheEnd(PeerMachine):
+    """Knows nothing of its own ids any more, and ends the session for an Ack of them."""
+
+    def acked(self, state: State, channel: Channel, frame: Ack) -> PeerStep:
+        return self.reject(state, frame.id, "SBP-SES-07", VIOLATION)
