@@ -63,7 +63,7 @@ def unlike(federation: Federation, sister: str) -> Sibling:
 
 
 @needs("dials", "sister")
-@clauses("FROG-30-01", "FROG-33-01", "FROG-32-04")
+@clauses("FROG-30-01", "FROG-33-01", "FROG-32-04", "FROG-43-01")
 async def test_who_was_dialled_is_named_to_clients_and_sisters(federation: Federation, trial: Trial) -> None:
     """A server that was dialled at its URI and proved its id is verified: its record is what others hear."""
     [listening] = await verified(federation, 1)
@@ -74,7 +74,7 @@ async def test_who_was_dialled_is_named_to_clients_and_sisters(federation: Feder
     listed = await sister.listed()
     trial.expect(set(listed) <= {(who.id, who.uri)}, f"nothing but {who.id} {who.uri}", listed, "FROG-33-05")
     if not uris or not listed:
-        trial.info("it does not tell of a server that it has verified")
+        trial.warn("FROG-43-01", "it does not tell of a server that it has verified")
 
 
 @needs("sister")
