@@ -535,6 +535,7 @@ SCENARIOS = (
         ("FROG-43-03", "FROG-17-11", "FROG-26-07"),
         needs={"server": ("uri",)},
         profiles=(NONE,),
+        is_led=True,
     ),
     Scenario("routes", routes, (routes_are_apart,), ("FROG-26-03", "FROG-25-09", "FROG-26-04"), profiles=("slow",)),
     Scenario("replaced", replaced, (the_new_has_it,), ("FROG-25-06", "FROG-25-09"), profiles=(NONE,)),

@@ -469,7 +469,7 @@ SCENARIOS: tuple[Scenario, ...] = (
     Scenario("offline", backlog, (flushed_in_order,), ("PB-2.1-27", "PB-5-13"), {"size": "many"}, profiles=(NONE,)),
     Scenario("crowd", crowd, (to_everybody, lists_are_true), ("PB-3-27", "PB-2.3-02"), profiles=(NONE,)),
     Scenario("held", held, (once_in_order,), ("PB-5-07", "PB-5-10"), profiles=("slow", "cut", "away")),
-    Scenario("unsteady", unsteady, (held_over_cuts,), ("PB-5-10", "PB-5-24"), profiles=(NONE,)),
+    Scenario("unsteady", unsteady, (held_over_cuts,), ("PB-5-10", "PB-5-24"), profiles=(NONE,), is_led=True),
     Scenario("absent", absent, (only_who_was_there,), ("PB-3-33", "PB-3-25"), profiles=("slow",)),
     Scenario("copies", copies, (each_its_copy,), ("PB-5-24", "PB-3-29"), profiles=("slow",)),
     Scenario("consumed", consumed, (consumed_for_good,), ("PB-2.2-04",), profiles=(KILL_SERVER,)),
