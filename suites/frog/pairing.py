@@ -96,7 +96,7 @@ async def asked(stage: Stage, end: End, op: str, **args: Any) -> dict[str, Any]:
     Where none is lost only a lookup has a reason to be refused.
     """
     last: Exception | None = None
-    for _ in range(MOST_TRIES):
+    for n in range(MOST_TRIES):
         try:
             async with asyncio.timeout(None if stage.profile in WHOLE else ASKED_AGAIN_S):
                 return await end.do(op, **args)
@@ -105,8 +105,13 @@ async def asked(stage: Stage, end: End, op: str, **args: Any) -> dict[str, Any]:
                 raise
             last = error
             await joined(stage, end)
-            await asyncio.sleep(0.02)  # nobody tells when the other one has joined
+            await asyncio.sleep(pause_s(n))
     raise TargetRefused(f"{end.who}: {op} is refused, however often it is asked: {last}")
+
+
+def pause_s(tries: int) -> float:
+    """Nobody tells when another peer has joined, or when servers have become sisters: asked ever later, five seconds in all."""
+    return 0.02 * 1.5**tries
 
 
 def peers_of(stage: Stage) -> tuple[wire.Peer, wire.Peer]:
@@ -336,9 +341,10 @@ async def find(stage: Stage) -> None:
     await client(stage, "callee", two)
     await client(stage, "callee", other, "foreigner")
     caller = await client(stage, "caller", one)
-    for _ in range(MOST_TRIES):
+    for n in range(MOST_TRIES):
         if two.key in (await asked(stage, caller, "find", limit=LIMIT)).get("peer_keys", []):
             return
+        await asyncio.sleep(pause_s(n))
 
 
 async def servers(stage: Stage) -> None:
