@@ -27,7 +27,7 @@ from harness.matrix.faults import NONE, Schedule, drawn
 from harness.matrix.history import Breach, History
 from harness.matrix.pairing import CLIENT, SERVER, Scenario, Seat
 from harness.matrix.play import LEAST_S, PATIENCE_S, Bench, Proxy, play
-from harness.targets import Target, resolve
+from harness.matrix.rooms import Rooms
 
 CELL_S = 90.0
 """A cell that has not ended by then hangs: every wait inside is shorter."""
@@ -82,23 +82,19 @@ class Hall:
     def __init__(self, block: Block, proxied: bool = False) -> None:
         self.block, self.pairing = block, block.of
         self.proxied = proxied or block.profile != NONE
-        self.targets: dict[str, Target] = {
-            side: resolve(spec) for side, spec in block.specs.items() if self._sits(side)
-        }
+        self.rooms = Rooms(block)
+        self.targets = self.rooms.here
         self.bench: Bench | None = None
+        self._is_apart = False  # is the bench in a room of its own?
         self.history = History()
         self.proxies: dict[str, Proxy] = {}  # of the last bench, for whoever reads along
         self.patience_s = PATIENCE_S
         self._deaths = 0
         self._hopeless: TargetError | Unavailable | None = None
 
-    def _sits(self, side: str) -> bool:
-        return bool(self.pairing.seats_of(side))
-
     async def close(self) -> None:
         await self._leave()
-        for target in self.targets.values():
-            await target.close()
+        await self.rooms.close()
 
     async def _leave(self) -> None:
         if self.bench:
@@ -115,7 +111,7 @@ class Hall:
         breaches: list[Breach] = []
         try:
             async with asyncio.timeout(OPEN_S):
-                bench = await self._bench()
+                bench = await self._bench(apart=not (self.proxied or scenario.is_led) and self.rooms.are_there)
             async with asyncio.timeout(CELL_S):
                 bench.patience_s = self.patience_s
                 name = f"m{secrets.token_hex(4)}"
@@ -132,13 +128,16 @@ class Hall:
             self.patience_s = LEAST_S
         return self.result(scenario, repetition, verdict, failure, note, schedule, (time.perf_counter() - began))
 
-    async def _bench(self) -> Bench:
+    async def _bench(self, apart: bool) -> Bench:
         if self._hopeless:
             raise self._hopeless.with_traceback(None)
+        if apart != self._is_apart:
+            await self._leave()
         if self.bench is None:
             if self._deaths >= MOST_DEATHS:
                 raise TargetUnsupported(f"not tried: this pair broke down {self._deaths} times before")
-            self.bench = Bench(self.pairing, self.targets, self.proxied)
+            self._is_apart = apart
+            self.bench = Bench(self.pairing, await self.rooms.targets(apart), self.proxied)
             self.proxies = self.bench.proxies
             try:
                 await self.bench.open()

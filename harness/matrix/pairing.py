@@ -47,6 +47,7 @@ class Scenario:
     needs: Mapping[str, Sequence[str]] = field(default_factory=dict)  # capabilities by seat
     profiles: Sequence[str] = ()  # under which faults it says something; empty: all of its pairing
     steps: int = 1  # moments at which a machine may be killed or paused
+    is_led: bool = False  # does it lead connections over lines of its own, whatever the profile?
 
 
 @dataclass(frozen=True)

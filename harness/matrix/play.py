@@ -14,7 +14,7 @@ from harness.judging.trial import crowding
 from harness.matrix.datagrams import DatagramProxy
 from harness.matrix.faults import Fault, Schedule
 from harness.matrix.history import History
-from harness.matrix.pairing import Pairing, Scenario
+from harness.matrix.pairing import THIRD, Pairing, Scenario
 from harness.matrix.parties import End, Party, React
 from harness.matrix.streams import StreamProxy
 from harness.targets import Instance, Target
@@ -29,8 +29,9 @@ class Bench:
     """The parties of a pair with the servers and proxies that all their scenarios share."""
 
     def __init__(self, pairing: Pairing, implementations: Mapping[str, Target], proxied: bool) -> None:
-        """`implementations` by side."""
+        """`implementations` by side, with the reference as a third."""
         self.pairing, self.proxied = pairing, proxied
+        self.reference = implementations[THIRD]
         self.parties = {label: Party(label, seat, implementations[seat.side]) for label, seat in pairing.seats.items()}
         self.proxies: dict[str, Proxy] = {}
         self.kept: dict[str, Any] = {}  # what the pairing's opening leaves for its scenarios

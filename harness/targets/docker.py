@@ -13,7 +13,8 @@ import asyncio
 import hashlib
 import io
 import tarfile
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -21,8 +22,8 @@ from typing import Any
 from harness.errors import TargetCrashed, Unavailable
 from harness.shim import Hello
 from harness.targets.child import Child, Hear, Kept, spawn
-from harness.targets.container import USUAL, Container, Limits, Recipe, run
-from harness.targets.engine import CONTENT, Engine, Network, the_engine
+from harness.targets.container import USUAL, Container, Limits, Prepare, Recipe, run
+from harness.targets.engine import CONTENT, Engine, Network, internal_network, the_engine
 from harness.targets.process import ProcessSession
 from harness.targets.server import ServerSession, ServerSpec, until_accepted
 from harness.targets.session import Instance, Reach, told_of_ports
@@ -73,6 +74,33 @@ class Image:
             raise Unavailable(f"the image {self.name} is made by {maker.name}, which only a clone of the project has")
 
 
+class Room:
+    """Where shims in containers meet: on an internal network, behind one loopback that all of them share.
+
+    127.0.0.1 is for them what it is for processes on one machine, so it is the same conversation, and there is no way out.
+    Who comes joins one that is inside, whoever was the first.
+    """
+
+    def __init__(self, network: Network) -> None:
+        self._network = network
+        self._inside: list[Container] = []
+        self._door = asyncio.Lock()
+
+    async def enter(self, engine: Engine, recipe: Recipe, hear: Hear, prepare: Prepare) -> Container:
+        async with self._door:
+            self._inside = [container for container in self._inside if not container.exited.done()]
+            way_in = f"container:{self._inside[-1].id}" if self._inside else self._network.name
+            self._inside.append(await run(engine, replace(recipe, network=way_in), hear, prepare, stdin=True))
+            return self._inside[-1]
+
+
+@asynccontextmanager
+async def internal_room() -> AsyncIterator[Room]:
+    """One for as long as it is held; its containers are gone by then."""
+    async with internal_network() as network:
+        yield Room(network)
+
+
 class Docker(Reach):
     """`image:name:tag`, or a manifest. Without servers, what the image runs is a shim."""
 
@@ -88,8 +116,10 @@ class Docker(Reach):
         servers: Sequence[ServerSpec] = (),
         identity: tuple[str, str] = ("", ""),
         meeting: Network | None = None,
+        room: Room | None = None,
     ) -> None:
-        self._image, self._servers, self._identity, self._meeting = image, servers, identity, meeting
+        self._image, self._servers, self._identity = image, servers, identity
+        self._meeting, self._room = meeting, room
         self._recipe = Recipe(image.name, command, env or {}, network, limits=limits)
         self._made = False
         self._lock = asyncio.Lock()
@@ -110,6 +140,15 @@ class Docker(Reach):
         it = self._recipe
         return Docker(self._image, it.command, it.env, it.network, it.limits, self._servers, self._identity, network)
 
+    @property
+    def is_shim(self) -> bool:
+        return not self._servers
+
+    def within(self, room: Room) -> Docker:
+        """The same shim in a room with others."""
+        it = self._recipe
+        return Docker(self._image, it.command, it.env, limits=it.limits, identity=self._identity, room=room)
+
     # -- for its sessions -----------------------------------------------------------------------------------------
 
     async def run(self, hear: Hear, **changes: Any) -> Container:
@@ -118,6 +157,8 @@ class Docker(Reach):
             engine = await self._ready()
             networks = await self._networks(engine)
         recipe = replace(self._recipe, **networks, volumes={self._volume: STATE}, **changes)
+        if self._room:
+            return await self._room.enter(engine, recipe, hear, self.make_folders)
         return await run(engine, recipe, hear, self.make_folders, stdin=not self._servers)
 
     async def _networks(self, engine: Engine) -> dict[str, Any]:

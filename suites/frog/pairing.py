@@ -36,6 +36,7 @@ MOST_TRIES = 12
 ASKED_AGAIN_S = 2.0
 LIMIT = 7
 KINDS = ("OFFER", "ICE", "ANSWER")
+ROUTE_S = USUAL["route_ttl_ms"] / 1000
 
 
 async def open_server(bench: Bench) -> None:
@@ -95,7 +96,7 @@ async def asked(stage: Stage, end: End, op: str, **args: Any) -> dict[str, Any]:
     Where none is lost only a lookup has a reason to be refused.
     """
     last: Exception | None = None
-    for _ in range(MOST_TRIES):
+    for n in range(MOST_TRIES):
         try:
             async with asyncio.timeout(None if stage.profile in WHOLE else ASKED_AGAIN_S):
                 return await end.do(op, **args)
@@ -104,8 +105,13 @@ async def asked(stage: Stage, end: End, op: str, **args: Any) -> dict[str, Any]:
                 raise
             last = error
             await joined(stage, end)
-            await asyncio.sleep(0.02)  # nobody tells when the other one has joined
+            await asyncio.sleep(pause_s(n))
     raise TargetRefused(f"{end.who}: {op} is refused, however often it is asked: {last}")
+
+
+def pause_s(tries: int) -> float:
+    """Nobody tells when another peer has joined, or when servers have become sisters: asked ever later, five seconds in all."""
+    return 0.02 * 1.5**tries
 
 
 def peers_of(stage: Stage) -> tuple[wire.Peer, wire.Peer]:
@@ -249,6 +255,61 @@ def they_join_again(history: History, profile: str) -> Iterator[Breach]:
             yield Breach("FROG-26-07", "nothing on a route that this server never made", stray[0][:120])
 
 
+def alone_and_not_alone(history: History, profile: str) -> Iterator[Breach]:
+    """Before the other has come nobody is found; from then on it is."""
+    came = next(place for place, m in enumerate(history.moments) if m.what == "came")
+    for place, _, _, answer in history.answers("caller", "find"):
+        if place < came and (keys := answer.data.get("peer_keys", [])):
+            yield Breach("FROG-22-10", "nobody, for there is nobody else in this network", str(keys))
+    for place, question, _, answer in history.answers("caller", "lookup"):
+        if place < came:
+            yield Breach("FROG-23-06", f"no route to {question.data['peer_key']}, who is not there", str(answer.data))
+    yield from found_one_another(history, profile)
+    yield from signals_arrive(history, profile)
+
+
+def nothing_crosses(history: History, profile: str) -> Iterator[Breach]:
+    """One key in two networks is two peers: each hears what was said in its own, and only that."""
+    for n in range(2):
+        sent = [payload for _, _, _, payload in signalled(history, f"caller {n}")]
+        got = payloads(heard(history, f"callee {n}"))
+        yield from lost("FROG-26-03", sent, got)
+        yield from strange("FROG-25-06", sent, got)
+        yield from repeated("FROG-26-03", got)
+        found = [a.data.get("peer_keys", []) for _, _, _, a in history.answers(f"caller {n}", "find")][-1:]
+        key = next(m.data[f"callee {n}"] for m in history.moments if m.what == "networks")
+        if any(keys != [key] for keys in found):
+            yield Breach("FROG-22-03", f"{key} alone: the only other peer of the network", str(found[0]))
+
+
+def over_is_over(history: History, profile: str) -> Iterator[Breach]:
+    """A route that was left unused for longer than routes live leads nowhere, and who uses it is told; a new one leads on."""
+    since = next(place for place, m in enumerate(history.moments) if m.what == "long after")
+    old = {str(a.data.get("route_id")) for place, _, _, a in history.answers("caller", "lookup") if place < since}
+    late = [(route, payload) for place, route, _, payload in signalled(history, "caller") if place > since]
+    got = payloads(heard(history, "callee"))
+    yield from lost("FROG-26-03", [payload for route, payload in late if route not in old], got)
+    for route, payload in late:
+        if route in old and payload in got:
+            yield Breach("FROG-25-02", "nothing along a route that is over", f"a signal on {route}")
+        if route in old and route not in [m.data.get("id") for m in history.told("caller", "error")]:
+            yield Breach("FROG-26-08", f"an error for {route}, which is over", "none")
+
+
+def sisters_are_named(history: History, profile: str) -> Iterator[Breach]:
+    """Of a chain, a server names only those that it has verified: its neighbours, and never itself."""
+    chain = next(m.data["uris"] for m in history.moments if m.what == "chain")
+    for who, own in (("caller", chain[0]), ("callee", chain[-1])):
+        for _, question, _, answer in history.answers(who, "getservers"):
+            uris = answer.data.get("uris", [])
+            if own in uris:
+                yield Breach("FROG-21-07", "other servers than itself", own)
+            if unknown := [uri for uri in uris if uri not in chain]:
+                yield Breach("FROG-21-06", "verified sisters only", unknown[0])
+            if len(uris) > question.data["limit"] or len(set(uris)) != len(uris):
+                yield Breach("FROG-21-04", f"at most {question.data['limit']}, each once", str(uris))
+
+
 def payloads(texts: list[str]) -> list[str]:
     return [text.split(" ")[-1] for text in texts]
 
@@ -280,9 +341,10 @@ async def find(stage: Stage) -> None:
     await client(stage, "callee", two)
     await client(stage, "callee", other, "foreigner")
     caller = await client(stage, "caller", one)
-    for _ in range(MOST_TRIES):
+    for n in range(MOST_TRIES):
         if two.key in (await asked(stage, caller, "find", limit=LIMIT)).get("peer_keys", []):
             return
+        await asyncio.sleep(pause_s(n))
 
 
 async def servers(stage: Stage) -> None:
@@ -377,6 +439,94 @@ async def replaced(stage: Stage) -> None:
     for n in range(3):
         await caller.do("signal", route_id=route, kind="OFFER", payload=bytes([n, 1]).hex())
     await stage.until(lambda: len(heard(stage.history, "callee again")) >= 3)
+
+
+async def returned(stage: Stage) -> None:
+    """A peer that went comes back under its key: it is found again, and no route of before leads to it."""
+    one, two = peers_of(stage)
+    note(stage, one, two)
+    callee, caller = await client(stage, "callee", two), await client(stage, "caller", one)
+    await conversation(stage, caller, callee, two, (b"before",), 0)
+    old_route = stage.history.told("callee", "signal")[-1].data.get("route_id")
+    await callee.stop()
+    stage.history.add("harness", "note", "replaced", {"route": old_route})
+    await client(stage, "callee", two, "callee again")
+    with contextlib.suppress(TargetRefused):
+        await caller.do("signal", route_id=old_route, kind="ICE", payload=b"late".hex())
+    route = (await asked(stage, caller, "lookup", peer_key=two.key))["route_id"]
+    for n in range(3):
+        await caller.do("signal", route_id=route, kind="OFFER", payload=bytes([n, 2]).hex())
+    await stage.until(lambda: len(heard(stage.history, "callee again")) >= 3)
+
+
+async def alone(stage: Stage) -> None:
+    """Who is alone in its network finds nobody, whoever is in others; then the other comes."""
+    one, two = peers_of(stage)
+    note(stage, one, two)
+    await client(stage, "callee", wire.Peer(wire.network(), two.seed), "foreigner")
+    caller = await client(stage, "caller", one)
+    for limit in (1, LIMIT):
+        await asked(stage, caller, "find", limit=limit)
+    with contextlib.suppress(TargetRefused):
+        await caller.do("lookup", peer_key=two.key)
+    stage.history.add("harness", "note", "came")
+    callee = await client(stage, "callee", two)
+    await asked(stage, caller, "find", limit=LIMIT)
+    await conversation(stage, caller, callee, two, (b"now", b"and then"), 0)
+
+
+async def two_networks(stage: Stage) -> None:
+    """The same two keys in two networks at once."""
+    seeds = [wire.Peer("X").seed for _ in range(2)]
+    networks = [wire.network() for _ in range(2)]
+    callees = [wire.Peer(network, seeds[0]) for network in networks]
+    stage.history.add("harness", "note", "networks", {f"callee {n}": peer.key for n, peer in enumerate(callees)})
+    for n, peer in enumerate(callees):
+        await client(stage, "callee", peer, f"callee {n}")
+    callers = [
+        await client(stage, "caller", wire.Peer(network, seeds[1]), f"caller {n}") for n, network in enumerate(networks)
+    ]
+    for n, caller in enumerate(callers):
+        await asked(stage, caller, "find", limit=LIMIT)
+        route = (await asked(stage, caller, "lookup", peer_key=callees[n].key))["route_id"]
+        for m, kind in enumerate(KINDS):
+            await caller.do("signal", route_id=route, kind=kind, payload=bytes([n, m]).hex())
+    await stage.until(lambda: all(len(heard(stage.history, f"callee {n}")) >= len(KINDS) for n in range(2)))
+
+
+async def long_after(stage: Stage) -> None:
+    """Routes are made, one is used, and nobody says a word for longer than they live."""
+    one, two = peers_of(stage)
+    note(stage, one, two)
+    callee, caller = await client(stage, "callee", two), await client(stage, "caller", one)
+    await conversation(stage, caller, callee, two, (b"in time",), 0)
+    unused = (await asked(stage, caller, "lookup", peer_key=two.key))["route_id"]
+    used = stage.history.told("callee", "signal")[-1].data.get("route_id")
+    await stage.bench.hosts["server"].do("advance_clock", seconds=ROUTE_S + 10.0)
+    stage.history.add("harness", "note", "long after")
+    told = []
+    for n, route in enumerate((unused, used)):
+        with contextlib.suppress(TargetRefused):  # it may know that the route is over
+            await caller.do("signal", route_id=route, kind="ICE", payload=bytes([n, 77]).hex())
+            told.append(route)
+    await stage.until(lambda: {m.data.get("id") for m in stage.history.told("caller", "error")} >= set(told))
+    anew = (await asked(stage, caller, "lookup", peer_key=two.key))["route_id"]
+    await caller.do("signal", route_id=anew, kind="OFFER", payload=b"again".hex())
+    await stage.until(lambda: b"again".hex() in payloads(heard(stage.history, "callee")))
+
+
+async def sisters(stage: Stage) -> None:
+    """Both ends of a federation ask for other servers, and go on."""
+    one, two = peers_of(stage)
+    note(stage, one, two)
+    labels = [label for label in CHAIN if label in stage.bench.parties]
+    uris = [await stage.bench.way(label, label) for label in labels]
+    stage.history.add("harness", "note", "chain", {"uris": uris})
+    ends = [await client(stage, "callee", two), await client(stage, "caller", one)]
+    for limit in (LIMIT, 1):
+        for end in ends:
+            await asked(stage, end, "getservers", limit=limit)
+    await conversation(stage, ends[1], ends[0], two, (b"and on",), 0)
 
 
 async def restarted(stage: Stage) -> None:
@@ -535,15 +685,32 @@ SCENARIOS = (
         ("FROG-43-03", "FROG-17-11", "FROG-26-07"),
         needs={"server": ("uri",)},
         profiles=(NONE,),
+        is_led=True,
     ),
     Scenario("routes", routes, (routes_are_apart,), ("FROG-26-03", "FROG-25-09", "FROG-26-04"), profiles=("slow",)),
     Scenario("replaced", replaced, (the_new_has_it,), ("FROG-25-06", "FROG-25-09"), profiles=(NONE,)),
+    Scenario("returned", returned, (the_new_has_it,), ("FROG-25-05", "FROG-18-02"), profiles=(NONE,)),
+    Scenario("alone", alone, (alone_and_not_alone,), ("FROG-22-10", "FROG-23-06"), profiles=("slow",)),
+    Scenario("two-networks", two_networks, (nothing_crosses,), ("FROG-22-03", "FROG-26-03"), profiles=("slow",)),
+    Scenario(
+        "long-after",
+        long_after,
+        (over_is_over,),
+        ("FROG-25-02", "FROG-26-08"),
+        needs={"server": ("clock",)},
+        profiles=(NONE,),
+    ),
     Scenario("leave", leaving, (gone_is_gone,), ("FROG-19-01", "FROG-25-05"), {"by": "word"}, profiles=("slow",)),
     Scenario("leave", closing, (gone_is_gone,), ("FROG-18-02", "FROG-25-05"), {"by": "close"}, profiles=("slow",)),
 )
 
-ACROSS = tuple(
-    replace(scenario, profiles=("slow",)) for scenario in SCENARIOS if scenario.name in ("find", "signal", "routes")
+ACROSS = (
+    *(
+        replace(scenario, profiles=("slow",))
+        for scenario in SCENARIOS
+        if scenario.name in ("find", "signal", "routes", "replaced", "returned", "two-networks")
+    ),
+    Scenario("sisters", sisters, (sisters_are_named, signals_arrive), ("FROG-21-06", "FROG-21-07"), profiles=("slow",)),
 )
 """What clients do whose servers have to ask one another."""
 

@@ -25,8 +25,10 @@ from suites.peerbus.promises import (
     comes_again,
     consumed_for_good,
     each_its_copy,
+    each_sender_in_order,
     fenced,
     flushed_in_order,
+    handed_over,
     held_over_cuts,
     lists_are_true,
     nothing_forged,
@@ -35,6 +37,7 @@ from suites.peerbus.promises import (
     owed_under,
     surfaced,
     taken_over,
+    the_holder_keeps_it,
     to_everybody,
     under_its_name,
     value,
@@ -425,6 +428,65 @@ async def takeover(stage: Stage) -> None:
     await arrived(stage, "receiver again")
 
 
+async def inherited(stage: Stage) -> None:
+    """A second client takes the name while the first one's host has not consumed what it was told."""
+    receiver = await client(stage, "receiver", named(stage, "to"), eats=False)
+    name, sender = receiver.config["name"], await client(stage, "sender", named(stage, "from"))
+    await sees(stage, sender, name)
+    said = bodies_of(stage, 6)
+    await sent(stage, sender, name, said[:3])
+    await stage.until(lambda: bool(surfaced(stage.history, "receiver")))
+    again = await client(stage, "receiver", name, "receiver again")
+    await sent(stage, sender, name, said[3:])
+    await receiver.stop()  # one that was displaced may dial again
+    await connected(stage, again)
+    await sees(stage, sender, name)
+    await fence(stage, sender, name, "receiver again")
+
+
+async def intruded(stage: Stage) -> None:
+    """A client under the same name with a token of somebody else."""
+    if len(set(stage.kept["tokens"])) < 2:
+        raise TargetUnsupported("the broker has one token for all")
+    receiver = await client(stage, "receiver", named(stage, "to"))
+    name, sender = receiver.config["name"], await client(stage, "sender", named(stage, "from"))
+    await sees(stage, sender, name)
+    await sent(stage, sender, name, bodies_of(stage, 2))
+    line, address = await stage.bench.line("intruder"), stage.bench.server("broker").address
+    line.upstream = endpoint(address)
+    config = {**sender.config, "name": name, "url": instead(address, line.port)}
+    intruder = await stage.end("sender", config, consume, "intruder")
+    await stage.until(lambda: line.ended > 0 or is_connected(stage.history, "intruder"))
+    await sent(stage, sender, name, [json.dumps(f"{stage.name} meanwhile")])
+    await asked(stage, receiver, "peers")
+    await fence(stage, sender, name, "receiver")
+    await intruder.stop()  # before its holder lets the name go
+
+
+async def two_senders(stage: Stage) -> None:
+    """Two that write to one by turns, while it is away and when it is back."""
+    receiver = await client(stage, "receiver", named(stage, "to"))
+    name = receiver.config["name"]
+    senders = [await client(stage, "sender", named(stage, f"{n}"), f"{n} sender") for n in range(2)]
+    for sender in senders:
+        await sees(stage, sender, name)
+    await receiver.stop()
+    for sender in senders:
+        await sees(stage, sender, name, there=False)
+    said = [[json.dumps(f"{stage.name} {who} {7 * n % 11}") for n in range(10)] for who in range(2)]
+    for n in range(10):
+        if n == 6:
+            for sender in senders:
+                await asked(stage, sender, "peers")
+            await client(stage, "receiver", name, "receiver again")
+        for sender, bodies in zip(senders, said, strict=True):
+            await asked(stage, sender, "send", to=name, body=bodies[n])
+    for sender in senders:
+        await asked(stage, sender, "peers")
+    owed = {value(body) for bodies in said for body in bodies}
+    await stage.until(lambda: owed <= set(surfaced(stage.history, "receiver again")))
+
+
 async def forged(stage: Stage) -> None:
     receiver = await client(stage, "receiver", named(stage, "to"))
     forger = await client(stage, "sender", named(stage, "by"), "forger", OTHERS_SECRET)
@@ -469,7 +531,7 @@ SCENARIOS: tuple[Scenario, ...] = (
     Scenario("offline", backlog, (flushed_in_order,), ("PB-2.1-27", "PB-5-13"), {"size": "many"}, profiles=(NONE,)),
     Scenario("crowd", crowd, (to_everybody, lists_are_true), ("PB-3-27", "PB-2.3-02"), profiles=(NONE,)),
     Scenario("held", held, (once_in_order,), ("PB-5-07", "PB-5-10"), profiles=("slow", "cut", "away")),
-    Scenario("unsteady", unsteady, (held_over_cuts,), ("PB-5-10", "PB-5-24"), profiles=(NONE,)),
+    Scenario("unsteady", unsteady, (held_over_cuts,), ("PB-5-10", "PB-5-24"), profiles=(NONE,), is_led=True),
     Scenario("absent", absent, (only_who_was_there,), ("PB-3-33", "PB-3-25"), profiles=("slow",)),
     Scenario("copies", copies, (each_its_copy,), ("PB-5-24", "PB-3-29"), profiles=("slow",)),
     Scenario("consumed", consumed, (consumed_for_good,), ("PB-2.2-04",), profiles=(KILL_SERVER,)),
@@ -478,6 +540,9 @@ SCENARIOS: tuple[Scenario, ...] = (
         "redelivery", redelivery, (comes_again,), ("PB-5-24", "PB-2.2-04"), profiles=("slow", *PAUSES, KILL_SERVER)
     ),
     Scenario("takeover", takeover, (taken_over,), ("PB-2.1-18",), profiles=("slow",)),
+    Scenario("inherited", inherited, (handed_over,), ("PB-2.1-19", "PB-2.1-28"), profiles=("slow",)),
+    Scenario("intruded", intruded, (the_holder_keeps_it,), ("PB-2.1-20", "PB-2.1-21"), profiles=(NONE,), is_led=True),
+    Scenario("two-senders", two_senders, (each_sender_in_order,), ("PB-5-13", "PB-3-24"), profiles=("slow",)),
     Scenario("forged", forged, (nothing_forged,), ("PB-4-18",), profiles=("slow",)),
     Scenario("presence", presence, (lists_are_true,), ("PB-2.3-02", "PB-2.3-06"), profiles=("slow",)),
 )

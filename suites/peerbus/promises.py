@@ -205,6 +205,34 @@ def taken_over(history: History, profile: str) -> Iterator[Breach]:
     yield from repeated("PB-5-07", surfaced(history, "receiver again"))
 
 
+def handed_over(history: History, profile: str) -> Iterator[Breach]:
+    """What the first client's host had in its hands, and never consumed, comes to the second with all that is sent later."""
+    sent, heard = bodies(history, "sender"), surfaced(history, "receiver again")
+    yield from lost("PB-2.1-19", fenced(history, "sender"), heard)
+    yield from strange("PB-3-11", sent, heard)
+    yield from repeated("PB-5-07", heard)
+    yield from disordered("PB-5-13", sent, heard)
+
+
+def the_holder_keeps_it(history: History, profile: str) -> Iterator[Breach]:
+    """Who has another token does not get the name, and its holder notices nothing."""
+    if any(m.data.get("connected") for m in history.told("intruder", "status")):
+        yield Breach("PB-2.1-20", "a client with another token is turned away", "it was told that it is connected")
+    if stolen := surfaced(history, "intruder"):
+        yield Breach("PB-2.1-21", "nothing of the holder's at an intruder", stolen[0][:120])
+    yield from once_in_order(history, profile)
+
+
+def each_sender_in_order(history: History, profile: str) -> Iterator[Breach]:
+    """Order is each sender's own; with several of them none loses anything."""
+    for who in (who for who in history.seats if "sender" in who):
+        sent = bodies(history, who)
+        heard = [body for body in surfaced(history, "receiver", "receiver again") if body in sent]
+        yield from lost("PB-3-24", fenced(history, who), heard)
+        yield from repeated("PB-5-07", heard)
+        yield from disordered("PB-5-13", sent, heard)
+
+
 def lists_are_true(history: History, profile: str) -> Iterator[Breach]:
     for moment in history.moments:
         if moment.kind == "note" and moment.what == "list is wrong":

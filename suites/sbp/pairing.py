@@ -19,7 +19,7 @@ from harness.matrix.history import History, Moment
 from harness.matrix.pairing import CLIENT, SERVER, Pairing, Scenario, Seat
 from harness.matrix.parties import End
 from harness.matrix.play import Bench, Stage
-from harness.targets import Instance, Session, resolve
+from harness.targets import Instance, Session
 from suites.sbp.along import read_along, shown
 from suites.sbp.promises import (
     both_are_told,
@@ -137,7 +137,7 @@ async def hears(bench: Bench, label: str) -> frozenset[str]:
     party = bench.parties[label]
     known = (party.target.name, label)
     if known not in _hears:
-        other = resolve("reference").private()
+        other = bench.reference.private()
         await other.open()
         try:
             _hears[known] = await _tried(bench, label, other)

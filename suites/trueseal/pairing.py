@@ -578,6 +578,7 @@ SCENARIOS = (
         ("TS-ERR-04", "TS-SIZE-05"),
         needs={"relay": ("limit", "restart"), "pusher": ("restart",)},
         profiles=(NONE,),
+        is_led=True,
     ),
     Scenario(
         "later",
@@ -586,6 +587,7 @@ SCENARIOS = (
         ("TS-ACK-07", "TS-PUSH-09"),
         needs={"relay": ("restart",), "pusher": ("restart",)},
         profiles=(NONE,),
+        is_led=True,
     ),
     Scenario("equal", equal, (each_or_once, told_truly), ("TS-SES-12", "TS-ACK-01"), profiles=("slow",)),
 )

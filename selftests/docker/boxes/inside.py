@@ -39,6 +39,15 @@ def dial(host: str, port: int) -> str:
         return "connected"
 
 
+def listen() -> str:
+    """Where somebody may connect from now on."""
+    listening.append(socket.create_server(("127.0.0.1", 0)))
+    return str(listening[-1].getsockname()[1])
+
+
+listening: list[socket.socket] = []
+
+
 def capabilities() -> str:
     status = Path("/proc/self/status").read_text()
     return " ".join(line for line in status.splitlines() if line.startswith(("CapEff", "CapBnd", "NoNewPrivs")))
@@ -51,6 +60,7 @@ TRIES: dict[str, Callable[..., str]] = {
     "memory": use_memory,
     "pids": use_pids,
     "dial": dial,
+    "listen": listen,
     "capabilities": capabilities,
 }
 
