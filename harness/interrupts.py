@@ -13,6 +13,10 @@ import warnings
 AGAIN_S = 5.0
 
 
+class Interrupted(KeyboardInterrupt):
+    """Python remembers a plain one that ended an `exec` of a text, as dataclasses have, and then dies of SIGINT."""
+
+
 class Interrupts:
     """The code to exit with says which signal it was."""
 
@@ -35,7 +39,7 @@ class Interrupts:
 
     def _again(self, number: int, frame: object) -> None:
         signal.setitimer(signal.ITIMER_REAL, AGAIN_S)
-        raise KeyboardInterrupt
+        raise Interrupted
 
 
 def _is_ending(_: object) -> None:

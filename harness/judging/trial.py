@@ -7,6 +7,7 @@ import contextlib
 import os
 import time
 from collections.abc import Awaitable, Callable, Iterator
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
@@ -173,15 +174,20 @@ class Trial:
     async def next_of(self, inbox: Inbox[T], what: str, clause: str = "", patience_s: float | None = None) -> T:
         """What comes next, within the patience; a fault or a death that waits in the inbox is raised."""
         full_s = waited_s = self.patience_s if patience_s is None else patience_s
+        patience, kind = self.target.patience, kind_of(what)
         try:
-            with self.target.patience.waiting(kind_of(what), full_s) as waited_s:
+            with patience.waiting(kind, full_s) as waited_s:
                 item = await asyncio.wait_for(inbox.get(), waited_s)
         except TimeoutError:
-            observed = "; ".join((f"nothing within {waited_s:g} s", *self._meanwhile))
+            observed = "; ".join((f"nothing within {patience.within(kind, waited_s)}", *self._meanwhile))
             raise Nothing(clause or self.own_clause, what, observed) from None
         if isinstance(item, Exception):
             raise item
         return item
+
+    def waiting(self, what: str) -> AbstractContextManager[float]:
+        """For something that must come, within the patience: it says for how many seconds, and a TimeoutError was in vain."""
+        return self.target.patience.waiting(what, self.patience_s)
 
     def random_runs(self, usual: int, slow: int) -> int:
         """How many runs of a state machine the case is asked for: each is as long as a case."""

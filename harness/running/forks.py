@@ -25,6 +25,7 @@ import pytest
 from harness.errors import HarnessError
 from harness.interrupts import heard
 from harness.running.plugin import CASE, Judge
+from harness.targets.workdir import sweep
 
 AHEAD = 2
 """Items that a process has been given: the one that it runs, and the one behind it, for which something may be left standing."""
@@ -138,7 +139,10 @@ class Forks:
         for worker in self._workers.values():
             worker.process.join(END_S)
             worker.process.kill()
+            worker.process.join()
             worker.line.close()
+        if self._workers:
+            sweep()  # what those had who did not end by themselves
         self._workers.clear()
 
 

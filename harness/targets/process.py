@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import time
 from collections.abc import Sequence
 from typing import Any
 
@@ -17,6 +18,8 @@ from harness.shim.messages import MAX_LINE, decode_reply, request_line
 from harness.targets.build import Build
 from harness.targets.child import GRACE_S, STDERR, Child, how_it_ended, spawn
 from harness.targets.session import Reach, Session, result_of
+
+AGAIN = "another hello"
 
 PROMPT_S = 0.0005
 """Most answers come sooner than the event loop turns twice: waiting that long for one doubles the rate of small cases."""
@@ -32,7 +35,9 @@ class ProcessSession(Session):
         self._command, self._cwd, self._env = list(command), cwd, env
         self._ids = itertools.count(1)
         self._waiting: dict[int, asyncio.Future[Answer]] = {}
-        self._abandoned: set[int] = set()  # nobody waits for them any more; an answer may still come
+        self._abandoned: dict[
+            int, tuple[str, bool, float]
+        ] = {}  # nobody waits for them any more; an answer may still come
         self._lines = Lines()
         self._child: Child | None = None
         self._watch: asyncio.Task[None] | None = None
@@ -48,24 +53,24 @@ class ProcessSession(Session):
 
     async def call(self, verb: str, **fields: Any) -> dict[str, Any]:
         what = f"{verb} {fields.get('op', '')}".strip()
-        waited_s = self.answer_s
+        kind, waited_s = f"an answer to {what}", self.answer_s
         try:
-            least_s = LEAST_S if verb == "do" else START_S
-            with self.patience.waiting(f"an answer to {what}", self.answer_s, least_s) as waited_s:
-                answer = await self._ask(verb, waited_s, **fields)
+            least_s, formal = (LEAST_S, False) if verb == "do" else (START_S, True)
+            with self.patience.waiting(kind, self.answer_s, least_s, formal) as waited_s:
+                answer = await self._ask(kind, verb, waited_s, **fields)
             return result_of(answer)
         except TimeoutError:
-            late = TargetTimeout(self._silence(what, waited_s))
+            late = TargetTimeout(self._silence(what, self.patience.within(kind, waited_s)))
         if verb == "hello" or not await self._answers_at_all():
             self.broken(late)
         raise late
 
-    async def _ask(self, verb: str, patience: float, **fields: Any) -> Answer:
+    async def _ask(self, kind: str, verb: str, patience: float, **fields: Any) -> Answer:
         self.check_alive()
         assert self._child, "a session is opened before it is used"
         request = Request(next(self._ids), verb, **fields)  # type: ignore[arg-type]  # one of the four verbs
         future: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
-        self._waiting[request.id] = future
+        self._waiting[request.id], began = future, time.monotonic()
         try:
             self._child.write(request_line(request))
             self._child.hear_now(PROMPT_S)
@@ -75,22 +80,22 @@ class ProcessSession(Session):
                 return await future
         finally:
             if self._waiting.pop(request.id, None):
-                self._abandoned.add(request.id)
+                self._abandoned[request.id] = kind, verb != "do", began
 
     async def _answers_at_all(self) -> bool:
         """One operation that hangs is that operation's fault; a shim that does not even say hello is gone."""
         try:
-            with self.patience.waiting("another hello", self.answer_s / 5) as waited_s:
-                await self._ask("hello", waited_s, args={"protocol": PROTOCOL})
+            with self.patience.waiting(AGAIN, self.answer_s / 5, formal=True) as waited_s:
+                await self._ask(AGAIN, "hello", waited_s, args={"protocol": PROTOCOL})
         except TimeoutError:
             return False
         except TargetError:
             pass  # it died meanwhile, and that is known
         return True
 
-    def _silence(self, request: str, waited_s: float) -> str:
+    def _silence(self, request: str, within: str) -> str:
         begun = f"; it began a line and did not end it: {bytes(self._lines.rest[:80])!r}" if self._lines.rest else ""
-        return f"no answer to {request} within {waited_s:g} s{begun}"
+        return f"no answer to {request} within {within}{begun}"
 
     # -- hearing --------------------------------------------------------------------------------------------------
 
@@ -120,7 +125,11 @@ class ProcessSession(Session):
             if not future.done():
                 future.set_result(message)
         elif message.id in self._abandoned:
-            self._abandoned.remove(message.id)
+            kind, formal, began = self._abandoned.pop(message.id)
+            if (
+                took := time.monotonic() - began
+            ) <= self.answer_s:  # it would have been in time, had it been waited for
+                self.patience.paid(kind, took, formal)
         else:
             raise ShimBroken(f"an answer to request {message.id}, which does not wait for one")
 

@@ -176,7 +176,7 @@ class ServerSession(Session):
                 self.patience.waited_in_vain(what)
                 raise TargetTimeout(f"the server was not ready within {waited_s:g} s: {running.missing}")
             ready.result()
-            self.patience.paid(what, time.monotonic() - began)
+            self.patience.paid(what, time.monotonic() - began, formal=True)
         finally:
             ready.cancel()
 

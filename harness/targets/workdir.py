@@ -21,7 +21,7 @@ class Workdir:
     """Lives until it is removed, or its process ends and somebody else starts."""
 
     def __init__(self) -> None:
-        swept()
+        sweep_once()
         fresh = Path(tempfile.mkdtemp(prefix="touchstone-new-"))
         self._lock = os.open(fresh / LOCK, os.O_RDWR | os.O_CREAT, 0o600)
         fcntl.flock(self._lock, fcntl.LOCK_EX)
@@ -37,9 +37,7 @@ class Workdir:
         os.close(self._lock)
 
 
-@functools.cache
-def swept() -> None:
-    """Once for each process."""
+def sweep() -> None:
     for folder in Path(tempfile.gettempdir()).glob(f"{PREFIX}*"):
         with contextlib.suppress(OSError):  # it has just gone, is not ours, or has no lock yet
             if folder.is_symlink() or folder.stat().st_uid != os.getuid():
@@ -50,3 +48,7 @@ def swept() -> None:
                 shutil.rmtree(folder, ignore_errors=True)
             finally:
                 os.close(lock)
+
+
+sweep_once = functools.cache(sweep)
+"""For each process."""

@@ -113,6 +113,28 @@ def test_an_interrupt_that_python_drops_is_said_again() -> None:
     assert ran.stderr == "", "what is ended in its middle complains of it to nobody"
 
 
+IN_AN_EXEC = """
+import os, signal, sys
+from harness.interrupts import Interrupts, heard
+
+ends = Interrupts()
+ends.expect()
+try:
+    exec(f"os.kill(os.getpid(), {int(signal.SIGTERM)})\\nwhile True: pass")
+except KeyboardInterrupt:
+    heard()
+    sys.exit(ends.code)
+"""
+
+
+def test_an_interrupt_inside_of_a_compiled_text_has_its_code_too(tmp_path: Path) -> None:
+    """Dataclasses are compiled from text when they are imported; a module that is run dies of SIGINT then, whatever it says."""
+    (tmp_path / "interrupted.py").write_text(IN_AN_EXEC)
+    command = [sys.executable, "-m", "interrupted"]
+    ran = subprocess.run(command, cwd=tmp_path, env=WITH_US, capture_output=True, text=True, timeout=60)
+    assert ran.returncode == 143, ran.stderr
+
+
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_an_interrupt_while_it_still_imports_is_one_sentence_too(number: signal.Signals, code: int) -> None:
     program = f"""

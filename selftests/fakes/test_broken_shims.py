@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import pytest
 
 from harness.errors import ShimBroken, TargetCrashed, TargetError, TargetTimeout
-from harness.judging.patience import Patience
+from harness.judging.patience import HOPELESS, Patience
 from harness.targets.process import ProcessSession
 from selftests.fakes.conftest import SHELF
 
@@ -231,6 +231,21 @@ async def test_an_abandoned_request_may_be_answered_later(fake: Fake) -> None:
         async with asyncio.timeout(SOON):
             await instance.do("slow")
     assert await instance.do("echo") == {}
+    await session.close()
+
+
+async def test_an_answer_that_nobody_waits_for_any_more_is_trusted_if_it_is_in_time(fake: Fake) -> None:
+    """What was hopeless is waited for in moments; whoever would have been in time is waited for in full again."""
+    session = fake("answers_late")
+    await session.open()
+    instance, kind = await session.start(ROLE, {}), "an answer to do slow"
+    for _ in range(HOPELESS):
+        session.patience.waited_in_vain(kind)
+    with pytest.raises(TargetTimeout, match="within 0.3 s"):
+        await instance.do("slow")
+    assert session.patience.seconds(kind, session.answer_s) == session.answer_s, (
+        "the hello behind it brought the answer"
+    )
     await session.close()
 
 

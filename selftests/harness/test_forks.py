@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ import pytest
 from harness.catalogue.cases import CaseInfo
 from harness.catalogue.requirements import protocols
 from harness.judging.result import Verdict
+from harness.places import ROOT
 from harness.running.check import check_target
 from harness.running.forks import in_turn, units
 from harness.running.plan import Plan, cases
@@ -37,6 +39,21 @@ class EndsTheProcess(Reference):
         if not EndsTheProcess.lives:
             os.kill(os.getpid(), signal.SIGKILL)
         return await super().do(instance, op, args)
+
+
+class NeverLeaves(Reference):
+    """Answers nothing, and does not let its process hear that it shall end."""
+
+    async def do(self, instance: str, op: str, args: dict[str, Any]) -> dict[str, Any]:
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        stay(Path(os.environ["FAMILY"], "stuck"))
+        return {}
+
+
+def stay(sign: Path) -> None:
+    """For ever, once there is a sign of it."""
+    sign.touch()
+    threading.Event().wait()
 
 
 class Item:
@@ -118,3 +135,21 @@ def test_only_the_protocol_that_is_asked_for_is_imported(tmp_path: Path) -> None
     others = {protocol for protocol in protocols() if protocol != "sbp"}
     assert not {name for name in loaded if name.startswith("reference_impl.") and name.split(".")[1] in others}
     assert not loaded & {"allure_commons", "docker", "pyspark", "xdist"}
+
+
+@pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="no /proc to see the processes in")
+def test_what_a_process_had_that_did_not_end_is_removed(tmp_path: Path) -> None:
+    """It is killed, and nobody else is left to tidy up its temporary folder."""
+    target = f"python:{__name__}:NeverLeaves"
+    words = ["check", "peerbus", "--target", target, "-n", "2", "--runs", str(tmp_path / "runs")]
+    temporary = tmp_path / "tmp"
+    temporary.mkdir()
+    env = {**os.environ, "FAMILY": str(tmp_path), "TMPDIR": str(temporary), "PYTHONPATH": str(ROOT)}
+    with interruptible([sys.executable, "-m", "harness.cli", *words], cwd=tmp_path, env=env) as running:
+        while not (tmp_path / "stuck").exists():
+            assert running.poll() is None, "it ended before it could be interrupted"
+            time.sleep(0.05)
+        running.send_signal(signal.SIGTERM)
+        assert running.wait(60) == 143
+    assert not family_of(f"FAMILY={tmp_path}")
+    assert not list(temporary.iterdir())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from harness.judging.patience import HOPELESS, LEAST_S, Patience
+from harness.judging.patience import AGAIN, FIRST, FLOOR_S, HOPELESS, LEAST_S, SILENT, Patience, fading
 from harness.judging.trial import kind_of
 
 FULL_S = 5.0
@@ -57,6 +57,37 @@ def test_what_never_comes_gets_the_least_in_the_end() -> None:
     assert patience.seconds("Pong", FULL_S) == LEAST_S < patience.seconds("Peers", FULL_S)
     patience.paid("Pong", 0.01)
     assert patience.seconds("Pong", FULL_S) == FULL_S
+
+
+def test_thousands_of_waits_in_vain_cost_seconds() -> None:
+    """The suite with the most cases, at a target that never answers: far less than its minute."""
+    patience, spent = Patience(), 0.0
+    for _ in range(4_000):
+        spent += patience.seconds("decode", FULL_S)
+        in_vain(patience, "decode")
+    assert FULL_S < spent < 12 * FULL_S + 4_000 * FLOOR_S
+    assert patience.within("decode", 0.01) == "0.01 s: it was waited for 3999 times before, and never came"
+
+
+def test_what_is_hopeless_is_waited_for_as_before_now_and_then() -> None:
+    """So a target that wakes up is seen to; what it then pays is trusted again."""
+    assert [fading(n) for n in range(2 * AGAIN)].count(LEAST_S) == 3
+    assert min(map(fading, range(9_999))) == FLOOR_S
+
+
+def test_who_does_nothing_right_gets_less_for_each_further_kind() -> None:
+    """To say hello, to start and to be connected to is nothing yet; the first thing that is right ends it."""
+    patience = Patience()
+    for kind in ("hello", "start", "a connection"):
+        patience.paid(kind, 0.01, formal=True)
+    for n in range(SILENT):
+        assert patience.seconds(f"kind {n}", FULL_S) == FULL_S, "until so many were waited for in full"
+        in_vain(patience, f"kind {n}")
+    assert patience.seconds("another", FULL_S) == FIRST * FULL_S
+    assert patience.seconds("kind 0", FULL_S) == LEAST_S
+    patience.paid("a pong", 0.01)
+    assert patience.seconds("another", FULL_S) == FULL_S
+    assert patience.seconds("kind 0", FULL_S) > LEAST_S
 
 
 def test_the_least_is_never_more_than_the_whole() -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.targets.workdir import PREFIX, Workdir, swept
+from harness.targets.workdir import PREFIX, Workdir, sweep_once
 
 HOLDS = """if True:
     from harness.targets.workdir import Workdir
@@ -24,7 +24,7 @@ HOLDS = """if True:
 def _own_temporary_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    swept.cache_clear()
+    sweep_once.cache_clear()
 
 
 def test_a_killed_runs_folder_goes_and_a_living_ones_stays(tmp_path: Path) -> None:

@@ -49,7 +49,7 @@ async def dial_tcp(trial: Trial, host: str, port: int) -> Stream:
 async def _dialled(trial: Trial, dial: Callable[[float], Awaitable[C]]) -> C:
     """Who never answers costs one patience and not one per case."""
     try:
-        with trial.target.patience.waiting(f"a connection to {trial.role}", trial.patience_s) as open_s:
+        with trial.target.patience.waiting(f"a connection to {trial.role}", trial.patience_s, formal=True) as open_s:
             try:
                 return await dial(open_s)
             except NoAnswer as nobody:

@@ -92,13 +92,16 @@ class BroadcastPort:
     async def capture(self, count: int, clause: str = "") -> list[bytes]:
         """That many datagrams of the nodes, waiting for them as long as the trial is patient."""
         heard: list[bytes] = []
-        for _ in self.trial.patiently():
-            heard += self.captured()
-            if len(heard) >= count:
-                return heard
-            await asyncio.sleep(POLL_S)  # not a fence: the ear is polled until what must come has come
-        nothing = f"{len(heard)} within {self.trial.patience_s:g} s: {heard}"
-        raise Broken(clause or self.trial.own_clause, f"{count} datagrams on the port", nothing)
+        try:
+            with self.trial.waiting("datagrams on the port") as waited_s:
+                async with asyncio.timeout(waited_s):
+                    while len(heard) < count:
+                        await asyncio.sleep(POLL_S)  # not a fence: the ear is polled until what must come has come
+                        heard += self.captured()
+        except TimeoutError:
+            nothing = f"{len(heard)} within {waited_s:g} s: {heard}"
+            raise Broken(clause or self.trial.own_clause, f"{count} datagrams on the port", nothing) from None
+        return heard
 
     # -- nodes ----------------------------------------------------------------------------------------------------
 
@@ -220,20 +223,28 @@ class NodeUnderTest(Host):
     async def fence(self, clause: str = "") -> list[Reading]:
         """All that was said so far has been read: what of it was delivered, in order, without the sentinel."""
         got: list[Reading] = []
+        try:
+            with self.trial.waiting("a sentinel") as waited_s:
+                await self._fenced(got, waited_s / SENTINELS)
+        except TimeoutError:
+            own = "BCCN-INT-05" if self.key else "BCCN-DLV-07"  # its tag is right: the node computes another
+            nothing = f"nothing within {waited_s:g} s"
+            raise Broken(clause or own, "the sentinel, a good datagram, to be delivered", nothing) from None
+        self.port.fenced()
+        return got
+
+    async def _fenced(self, got: list[Reading], each_s: float) -> None:
         for _ in range(SENTINELS):
             self._count += 1
             self.port.say(datagram(self._sentinel, self._count, "sentinel", b"%d" % self._count, self.key))
-            if await self._until_sentinel(got):
-                self.port.fenced()
-                return got
-        own = "BCCN-INT-05" if self.key else "BCCN-DLV-07"  # its tag is right: the node computes another
-        nothing = f"nothing within {self.trial.patience_s:g} s"
-        raise Broken(clause or own, "the sentinel, a good datagram, to be delivered", nothing)
+            if await self._until_sentinel(got, each_s):
+                return
+        raise TimeoutError
 
-    async def _until_sentinel(self, got: list[Reading]) -> bool:
+    async def _until_sentinel(self, got: list[Reading], each_s: float) -> bool:
         with contextlib.suppress(TargetTimeout):
             while True:
-                kind, data = await self.event(self.trial.patience_s / SENTINELS)
+                kind, data = await self.event(each_s)
                 if kind != "delivered":
                     continue
                 said = Reading.of(data)

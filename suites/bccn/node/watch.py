@@ -21,6 +21,7 @@ from suites.bccn.node.world import SANITY, TTL_S, Datagram, Open, PatientTracker
 from suites.bccn.reading import Reading
 from suites.bccn.wire import datagram
 from suites.common import shim
+from suites.common.host import Event
 from suites.common.names import unique
 
 
@@ -90,11 +91,19 @@ class NodeWatch(Watch[Any]):
 
     async def _reached(self) -> bool:
         try:
-            return self._hear(*await self.node.event(self.trial.patience_s))
-        except TargetTimeout:
+            with self.trial.waiting("an event") as waited_s:
+                told = await self._next_event(waited_s)
+        except TimeoutError:
             self.trial.lose_patience()
             await self.settle()  # says what is overdue
             return True
+        return self._hear(*told)
+
+    async def _next_event(self, within_s: float) -> Event:
+        try:
+            return await self.node.event(within_s)
+        except TargetTimeout:
+            raise TimeoutError from None
 
     def _hear(self, kind: str, data: dict[str, Any]) -> bool:
         """One event; was it the sentinel's delivery?"""
