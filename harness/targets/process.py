@@ -6,6 +6,7 @@ import asyncio
 import itertools
 import time
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import msgspec
@@ -25,6 +26,15 @@ PROMPT_S = 0.0005
 """Most answers come sooner than the event loop turns twice: waiting that long for one doubles the rate of small cases."""
 
 
+@dataclass(frozen=True)
+class Abandoned:
+    """A request for whose answer nobody waits any more; it may still come."""
+
+    kind: str
+    formal: bool
+    began: float
+
+
 class ProcessSession(Session):
     """JSON Lines over a process's stdin and stdout."""
 
@@ -35,9 +45,7 @@ class ProcessSession(Session):
         self._command, self._cwd, self._env = list(command), cwd, env
         self._ids = itertools.count(1)
         self._waiting: dict[int, asyncio.Future[Answer]] = {}
-        self._abandoned: dict[
-            int, tuple[str, bool, float]
-        ] = {}  # nobody waits for them any more; an answer may still come
+        self._abandoned: dict[int, Abandoned] = {}
         self._lines = Lines()
         self._child: Child | None = None
         self._watch: asyncio.Task[None] | None = None
@@ -80,7 +88,7 @@ class ProcessSession(Session):
                 return await future
         finally:
             if self._waiting.pop(request.id, None):
-                self._abandoned[request.id] = kind, verb != "do", began
+                self._abandoned[request.id] = Abandoned(kind, verb != "do", began)
 
     async def _answers_at_all(self) -> bool:
         """One operation that hangs is that operation's fault; a shim that does not even say hello is gone."""
@@ -125,11 +133,10 @@ class ProcessSession(Session):
             if not future.done():
                 future.set_result(message)
         elif message.id in self._abandoned:
-            kind, formal, began = self._abandoned.pop(message.id)
-            if (
-                took := time.monotonic() - began
-            ) <= self.answer_s:  # it would have been in time, had it been waited for
-                self.patience.paid(kind, took, formal)
+            left = self._abandoned.pop(message.id)
+            took = time.monotonic() - left.began
+            if took <= self.answer_s:  # it would have been in time, had it been waited for
+                self.patience.paid(left.kind, took, left.formal)
         else:
             raise ShimBroken(f"an answer to request {message.id}, which does not wait for one")
 
