@@ -267,11 +267,12 @@ class PeerMachine(Machine[State]):
         return replace(step, owes=(complaint, *step.owes))
 
     def complaint(self, state: State, id: bytes | None, clause: str, codes: tuple[int, ...]) -> Expectation:
+        """In no order with answers to other frames: a Pong or an Ack may come later."""
         words = Code(codes[0]).name.replace("_", " ").lower()
         error = Error(
             error_id(id, state.used), one_of(*map(int, codes)), anything(str, words), anything(bytes, b""), any_ts()
         )
-        return Expectation(clause, error, WIRE)
+        return Expectation(clause, error, WIRE, lane="errors")
 
     def end(
         self, state: State, why: str, clause: str = "SBP-CMP-02", level: Level = Level.MUST, close_code: int = 1000
