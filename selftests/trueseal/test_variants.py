@@ -18,6 +18,7 @@ VARIANTS = "python:selftests.trueseal.variants"
     [
         ("Patient", ["trueseal/relay"]),
         ("Newest", ["trueseal/relay"]),
+        ("Lazy", ["trueseal/relay/machine*", "trueseal/relay/tours*"]),
         ("Bare", ["trueseal"]),
         ("Quiet", ["trueseal/client"]),
         ("Wordy", ["trueseal/client"]),

@@ -12,10 +12,10 @@ from typing import Any
 from harness.shim import Emit
 from harness.shim.roles import RoleShim
 from reference_impl.core import Channel, Expectation, Level, Player
-from reference_impl.trueseal.client import ClientMachine, ClientStep, any_session
+from reference_impl.trueseal.client import HOST, ClientMachine, ClientStep, any_session
 from reference_impl.trueseal.client import State as ClientState
 from reference_impl.trueseal.client_io import Client, Config
-from reference_impl.trueseal.codec import Codec
+from reference_impl.trueseal.codec import Codec, Reader
 from reference_impl.trueseal.frames import (
     Ack,
     BadAnswer,
@@ -26,15 +26,20 @@ from reference_impl.trueseal.frames import (
     Frame,
     Hangup,
     Heartbeat,
+    Oversize,
     Push,
     PushSession,
+    Received,
     ReceiveOpened,
+    ShortPush,
+    Tag,
 )
-from reference_impl.trueseal.relay import Inbox, RelayMachine, RelayStep, Serving, State
+from reference_impl.trueseal.relay import Inbox, Phase, RelayMachine, RelayStep, Serving, State
 from reference_impl.trueseal.relay_io import Line, Relay
 from targets.reference.trueseal import ClientRole, CodecRole, RelayRole
 
 LINGER_S = 0.2
+SHOWN_S = 0.01
 
 
 class OtherChoices(RelayMachine):
@@ -87,10 +92,12 @@ class Shuffled(RelayMachine):
 class NewestFirst(RelayMachine):
     """Serves the newest session of a device alone; when it ends, the one before it gets all that is in the inbox.
 
-    A Push in a Receive Session it passes over.
+    A Push in a Receive Session it passes over, but one that no session could take ends it with an Error.
     """
 
     def malformed(self, state: State, channel: Channel, event: Any) -> RelayStep:
+        if isinstance(event, ShortPush | Oversize) and state.phase(channel) is Phase.RECEIVE:
+            return self.turn_away(state, channel, event)
         return (self.ignore if isinstance(event, Push) else super().malformed)(state, channel, event)
 
     def receive_opened(self, state: State, channel: Channel, event: ReceiveOpened) -> RelayStep:
@@ -122,6 +129,41 @@ class BeatingRelay(Relay):
         if not isinstance(frame, Hangup | Heartbeat):
             super().put(line, Heartbeat())
         super().put(line, frame)
+
+
+class LazyRelay(Relay):
+    """Beats when a device or its ack comes; an ack, and a Heartbeat behind it, it reads when something else comes, or later."""
+
+    def __init__(self, *given: Any, **more: Any) -> None:
+        super().__init__(*given, **more)
+        self._put_off: list[tuple[int, Reader, bytes]] = []
+
+    def heard(self, channel: int, reader: Reader, message: bytes) -> None:
+        if [channel] == [other for other, _, _ in self._put_off] and message[:1] == bytes([Tag.HEARTBEAT]):
+            self._put_off.append((channel, reader, message))
+            return
+        self._look()
+        if message[:1] == bytes([Tag.DELIVER_ACK]):
+            self._put_off.append((channel, reader, message))
+            self.put(self._lines[channel], Heartbeat())
+            asyncio.get_running_loop().call_later(LINGER_S, self._look)
+        else:
+            super().heard(channel, reader, message)
+
+    def _look(self) -> None:
+        put_off, self._put_off = self._put_off, []
+        for each in put_off:
+            super().heard(*each)
+
+    def turn(self, channel: Channel, event: object) -> None:
+        self._look()
+        super().turn(channel, event)
+        if isinstance(event, ReceiveOpened):
+            self.put(self._lines[channel], Heartbeat())
+
+    def kill(self) -> None:
+        self._put_off.clear()
+        super().kill()
 
 
 class EagerRelay(Relay):
@@ -196,7 +238,26 @@ class Literal(ClientMachine):
 
 
 class LingeringClient(Client):
-    """Keeps a Push Session for a while, in case there is more to push; its own Heartbeats come and go."""
+    """Keeps a Push Session for a while, in case there is more to push; its own Heartbeats come and go.
+
+    What came together it shows its host together, the newest first.
+    """
+
+    def __init__(self, *given: Any, **more: Any) -> None:
+        super().__init__(*given, **more)
+        self._unshown: list[Received] = []
+
+    def _perform(self, channel: Channel, frame: object) -> None:
+        if not isinstance(frame, Received):
+            return super()._perform(channel, frame)
+        if not self._unshown:
+            asyncio.get_running_loop().call_later(SHOWN_S, self._show)
+        self._unshown.append(frame)
+
+    def _show(self) -> None:
+        unshown, self._unshown = self._unshown, []
+        for received in () if self._over else reversed(unshown):
+            super()._perform(HOST, received)
 
     def put(self, line: Any, frame: Frame | Hangup) -> None:
         if isinstance(frame, Hangup):
@@ -291,6 +352,7 @@ def relay_of(name: str, **parts: type) -> type[RoleShim]:
 Free = relay_of("free", machine=OtherChoices)
 Patient = relay_of("patient", machine=FirstAlternatives, relay=SlowRelay)
 Newest = relay_of("newest", machine=NewestFirst, relay=BeatingRelay)
+Lazy = relay_of("lazy", relay=LazyRelay)
 Eager = relay_of("eager", machine=Shuffled, relay=EagerRelay)
 
 

@@ -119,9 +119,10 @@ class Client(LoopMachine):
         self.wait(self.watch.plain(message))
 
     @precondition(lambda self: self.watch.line)
-    @rule(politely=st.booleans())
-    def hang_up(self, politely: bool) -> None:
-        self.wait(self.watch.hang_up(politely))
+    @rule(politely=st.booleans(), beating=st.booleans())
+    def hang_up(self, politely: bool, beating: bool) -> None:
+        """Perhaps with a question on its lips: nobody is left who could be answered."""
+        self.wait(self.watch.hang_up(politely, *[wire.BEAT] * beating))
 
     # -- Push Sessions --------------------------------------------------------------------------------------------
 
@@ -147,11 +148,11 @@ class Client(LoopMachine):
         self.wait(self.watch.answer(self.oldest(), Ack() if good else Error()))
 
     @precondition(lambda self: self.waiting() and self.dropped < 3)
-    @rule(politely=st.booleans())
-    def drop(self, politely: bool) -> None:
+    @rule(politely=st.booleans(), beating=st.booleans())
+    def drop(self, politely: bool, beating: bool) -> None:
         """Before the answer: what had none comes again. A few times in a row: each doubles the wait before the next."""
         self.dropped += 1
-        self.wait(self.watch.drop(self.oldest(), politely))
+        self.wait(self.watch.drop(self.oldest(), politely, *[wire.BEAT] * beating))
 
     @precondition(lambda self: self.waiting() and self.dropped < 3)
     @rule(message=st.sampled_from([*ODD, *NO_FRAME, *UNKNOWN]), politely=st.booleans())

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import secrets
 
 from harness.catalogue.cases import axis, clauses
 from harness.judging.trial import Broken, Trial
+from reference_impl.io.carrier import HungUp
 from reference_impl.trueseal.frames import Ack, DeliverAck, Hangup
 from reference_impl.trueseal.noise import LENGTH, Pattern, Secured
 from suites.common.line import ByteLine
@@ -13,6 +16,9 @@ from suites.trueseal import wire
 from suites.trueseal.client.under_test import ClientUnderTest, PushLine, ReceiveLine
 from suites.trueseal.line import Laden, understood
 from suites.trueseal.relay.under_test import Device, device_with
+
+SILENT_S = 0.05
+"""A relay says nothing for so long; under --slow eight hundred times."""
 
 
 @clauses("TS-SES-06")
@@ -23,6 +29,18 @@ async def test_the_client_dials_again(client: ClientUnderTest) -> None:
     line = await client.receiving()
     line.cut()
     (await client.arrival("receive", "TS-SES-06")).cut()
+    await client.expect_handled(await client.receiving(), 1, wire.envelope())
+
+
+@clauses("TS-SES-06")
+async def test_a_relay_that_says_nothing_is_dialled_again(client: ClientUnderTest, trial: Trial) -> None:
+    """A handshake without an answer: the client gives it up, or is hung up on in the end, and there is another session."""
+    stream = await client.arrival("receive", "TS-SES-06")
+    with contextlib.suppress(HungUp, TimeoutError):
+        async with asyncio.timeout(SILENT_S * (800 if trial.slow else 1)):
+            while True:  # the time itself is what is tried
+                await stream.receive()
+    stream.cut()
     await client.expect_handled(await client.receiving(), 1, wire.envelope())
 
 

@@ -213,7 +213,10 @@ class ClientWatch(Watch[Any]):
             self.told(self.channel, event)
         await self.line.plain(message)
 
-    async def hang_up(self, politely: bool) -> None:
+    async def hang_up(self, politely: bool, *behind: bytes) -> None:
+        """Behind these words, without a look at what they bring."""
+        for message in behind:
+            await self._say(message)
         await self.leave(politely)
         await self.rest()
 
@@ -244,7 +247,10 @@ class ClientWatch(Watch[Any]):
         await self.say_in(session, wire.BEAT)
         await self.rest()
 
-    async def drop(self, session: PushSession, politely: bool) -> None:
+    async def drop(self, session: PushSession, politely: bool, *behind: bytes) -> None:
+        """Behind these words, without a look at what they bring."""
+        for message in behind:
+            await self.say_in(session, message)
         await self.cut_off(session, politely)
         await self.rest()
 

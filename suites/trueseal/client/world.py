@@ -142,8 +142,11 @@ def deliver(world: ClientWorld) -> Said:
 
 
 def deliver_again(world: ClientWorld) -> Said:
-    """The newest or the oldest, or all from the newest on."""
-    mails = (world.known[-1:], world.known[:1], world.known[::-1])[world.said % 3]
+    """The newest or the oldest, all from the newest on, or the oldest under another id, as what was pushed twice."""
+    if world.said % 4 == 3:
+        twin = new_id(len(world.mails)), world.known[0][1]
+        return [Say(world.lines, wire.deliver(*twin))], count(replace(world, mails=(*world.mails, twin)))
+    mails = (world.known[-1:], world.known[:1], world.known[::-1])[world.said % 4]
     return [Say(world.lines, wire.deliver(*known)) for known in mails], count(world)
 
 
@@ -291,7 +294,7 @@ TOURS = Tours(
     fair={"push session ends": drop_fairly},
     left_out={
         "frames of several Noise messages": "they cost a hundred others each; `size` and `receive` have them",
-        "an id or an envelope alone that comes again": "by which of them a duplicate is known is a choice; `receive` has it",
+        "an id that comes again with another envelope": "no relay that conforms says it; `receive` has it",
         "a crash with nothing new to lose": "a process that is started again costs most of a tour; each walk ends with one",
         "a relay with another key": "no session comes of it; `sessions` and `push` have it",
         "what the host is told of its blobs": "a client need not tell; `push` asks those that do",

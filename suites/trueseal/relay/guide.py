@@ -36,7 +36,7 @@ class RelayGuide(Guiding[Any], RelayWatch):
             case _ if channel not in self.sessions:
                 pass  # the relay has ended it meanwhile
             case Hangup():
-                await self.rest()
+                await self.witnessed()
                 await self.depart(channel)
             case message:
                 self._spoke = channel if channel in self.devices else None

@@ -160,9 +160,11 @@ class Relay(LoopMachine):
         self.wait(self._unknown(self.pick(data, sorted(self.watch.sessions), "session"), tag))
 
     @precondition(lambda self: self.watch.sessions)
-    @rule(data=st.data(), politely=st.booleans())
-    def hang_up(self, data: st.DataObject, politely: bool) -> None:
-        self.wait(self.watch.hang_up(self.pick(data, sorted(self.watch.sessions), "session"), politely))
+    @rule(data=st.data(), politely=st.booleans(), beating=st.booleans())
+    def hang_up(self, data: st.DataObject, politely: bool, beating: bool) -> None:
+        """Perhaps with a question on its lips: nobody is left who could be answered."""
+        channel = self.pick(data, sorted(self.watch.sessions), "session")
+        self.wait(self.watch.hang_up(channel, politely, *[wire.BEAT] * beating))
 
     @rule(device=DEVICES)
     def crash(self, device: int) -> None:
@@ -178,9 +180,7 @@ class Relay(LoopMachine):
     async def _say_last(self, channel: int, *messages: bytes) -> None:
         """A relay with Heartbeats of its own does not show whether the session goes on: it is over in any case."""
         await self.watch.plain(channel, *messages)
-        await self.watch.rest()
-        if channel in self.watch.sessions:
-            await self.watch.hang_up(channel, politely=True)
+        await self.watch.hang_up(channel, politely=True)
 
     async def _unknown(self, channel: int, tag: int) -> None:
         await self.watch.plain(channel, wire.frame(tag, b"x"))

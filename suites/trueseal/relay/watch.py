@@ -11,7 +11,7 @@ from reference_impl.trueseal.codec import Codec, Reader
 from reference_impl.trueseal.frames import Deliver, Frame, Hangup, Heartbeat, PushOpened, ReceiveOpened
 from reference_impl.trueseal.relay import RelayMachine
 from suites.trueseal.line import TruesealLine
-from suites.trueseal.relay.under_test import Device, PrivateRelay
+from suites.trueseal.relay.under_test import Device, PrivateRelay, PushLine
 
 
 class RelayWatch(Watch[Any]):
@@ -27,6 +27,7 @@ class RelayWatch(Watch[Any]):
         self.ids: dict[bytes, list[int]] = {}  # that each device was shown, by its key
         self._readers: dict[int, Reader] = {}
         self._next = 0
+        self._witness: PushLine | None = None
 
     # -- sessions -------------------------------------------------------------------------------------------------
 
@@ -75,9 +76,13 @@ class RelayWatch(Watch[Any]):
         self.sessions.pop(channel, None)
         self.devices.pop(channel, None)
 
-    async def hang_up(self, channel: int, politely: bool) -> None:
-        await self.leave(channel, politely)
-        await self.rest()
+    async def hang_up(self, channel: int, politely: bool, *behind: bytes) -> None:
+        """Behind these words, without a look at what they bring; what was said before was read."""
+        await self.witnessed()
+        if channel in self.sessions:
+            await self.plain(channel, *behind)
+            await self.leave(channel, politely)
+            await self.rest()
 
     async def leave(self, channel: int, politely: bool) -> None:
         line = self.sessions[channel]
@@ -86,6 +91,8 @@ class RelayWatch(Watch[Any]):
         await line.part(politely)
 
     async def crash(self) -> None:
+        await self.witnessed()
+        self._witness = None
         for line in self.sessions.values():
             line.inbox.shut()
         self.sessions.clear()
@@ -105,6 +112,16 @@ class RelayWatch(Watch[Any]):
             if (event := self._readers[channel].read(message)) is not None:
                 self.told(channel, event)
             await self.sessions[channel].plain(message)
+
+    async def witnessed(self) -> None:
+        """What was said was read by now, and the relay's end of a session has come.
+
+        A Heartbeat proves nothing of who beats unasked as well; that another session behind it was served does.
+        """
+        if not self._witness:
+            self._witness = await self.relay.pusher()
+        await self._witness.fence("TS-HB-02")
+        await self.rest()
 
     async def asked(self, channel: int) -> None:
         """The relay has read what was said in this session, or has ended it."""

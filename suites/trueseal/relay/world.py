@@ -163,10 +163,11 @@ def rejected(world: RelayWorld) -> bytes:
 
 
 def reject(world: RelayWorld) -> Said:
-    """With others behind it and before it. A relay may end the session: an Ack for the last of them shows that it did not."""
+    """One or two, with others around them. A relay may end the session: an Ack for the last shows that it did not."""
     stimuli, after, line = pushing(world)
     others = [wire.push(BOB.public, spelled(world, n)) for n in range(1 + world.turn % 2)]
-    said = [*others[1:], rejected(world), others[0]]
+    bad = [rejected(world), *[rejected(count(world))] * (world.odd % 2)]
+    said = [*others[1:], *bad, others[0]]
     return [*stimuli, *(Say(line, message) for message in said)], count(after, pushed=len(others))
 
 
