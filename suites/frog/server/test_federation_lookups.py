@@ -134,6 +134,22 @@ async def test_a_sister_that_is_gone_is_not_waited_for(real_mesh: Federation) ->
     await asker.expect_error(asked, ("PEER_NOT_FOUND", "LOOKUP_TIMEOUT"), "FROG-32-03")
 
 
+@needs("sister")
+@clauses("FROG-26-13", "FROG-36-08", "FROG-25-01")
+async def test_a_cid_that_comes_again_is_a_new_lookup(mesh: Federation) -> None:
+    """What was answered under it before is over: signals go where the new lookup has led."""
+    (a, b), x = await mesh.peers(2), await mesh.sister()
+    asked, target = cid("L"), Peer(mesh.network).key
+    await a.send(Lookup(asked, b.key))
+    await a.expect(Found, "FROG-23-05")
+    await a.send(Lookup(asked, target))
+    sent = await x.expect_lookup("FROG-24-02")
+    await x.send(SisterFound(sent.route_id, target))
+    await expect_found(a, Found(asked, target, sent.route_id))
+    await a.send(Signal(sent.route_id, "ICE", b"x"))
+    await x.expect_frame(SisterSignal(sent.route_id, a.key, "ICE", b"x"), "FROG-26-13")
+
+
 # -- a sister looks somebody up ----------------------------------------------------------------------------------------
 
 
