@@ -81,6 +81,20 @@ async def test_a_lookup_ends_in_time(real_mesh: Federation) -> None:
     await asker.expect_error(sent.route_id, ("ROUTE_NOT_FOUND", "ROUTE_EXPIRED"), "FROG-24-07")
 
 
+@needs("sister")
+@clauses("FROG-24-07", "FROG-39-06", "FROG-36-11")
+async def test_each_lookup_ends_in_its_own_time(real_mesh: Federation) -> None:
+    """Of two that begin 1.5 s apart each gets its LOOKUP_TIMEOUT, the second behind the first."""
+    asker, x = await real_mesh.asker(), await real_mesh.sister()
+    for n, seconds in enumerate((1.5, 1.7)):
+        await asker.send(Lookup(f"L_{n}", Peer(real_mesh.network).key))
+        await x.expect_lookup("FROG-24-02")
+        await real_mesh.wait(seconds)
+    await asker.expect_error("L_0", "LOOKUP_TIMEOUT", "FROG-24-07")
+    await real_mesh.wait(1.5)
+    await asker.expect_error("L_1", "LOOKUP_TIMEOUT", "FROG-24-07")
+
+
 @needs("sister", "clock")
 @clauses("FROG-24-07", "FROG-39-01")
 async def test_a_lookup_is_not_given_up_early(real_mesh: Federation) -> None:
