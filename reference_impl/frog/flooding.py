@@ -193,18 +193,21 @@ class Flooding(Gossip):
 
     def peers_of_sister(self, state: State, channel: Channel, frame: SisterPeers) -> ServerStep:
         """Valid answers go to where the question came from (FROG-35-09, FROG-35-10); the same one twice by two ways of
-        one sister is one (FROG-31-02)."""
+        one sister is one (FROG-31-02), and by one way it may be."""
         ticket, flood = state.overlay.flood((frame.server_id, frame.fcid))
         sender = state.sister(channel)
         if flood is None or not self.counts(state, flood, sender, frame):
             return self.uncounted(state, channel, "FROG-35-09", frame.fcid, (Code.BAD_REQUEST, Code.BAD_STATE))
-        if flood.heard.get((sender, frame.peer_keys), channel) != channel:
+        before = flood.heard.get((sender, frame.peer_keys))
+        if before not in (None, channel):
             return Step(state)
         heard = flood.heard.set((sender, frame.peer_keys), channel)
         flood = replace(flood, heard=heard, peers=flood.peers.union(frame.peer_keys) if flood.cid else flood.peers)
         state = replace(state, overlay=state.overlay.kept(ticket, flood))
         if not flood.cid:
-            return self.toward(state, flood.side, "FROG-35-10", frame, lane_of(flood.request))
+            step = self.toward(state, flood.side, "FROG-35-10", frame, lane_of(flood.request))
+            level = Level.MUST if before is None else Level.MAY
+            return replace(step, owes=tuple(replace(debt, level=level) for debt in step.owes))
         return self.enough(state, ticket, flood)
 
     def uncounted(self, state: State, channel: Channel, clause: str, id: str, codes: tuple[Code, ...]) -> ServerStep:

@@ -98,9 +98,15 @@ class ForgetfulMachine(ServerMachine):
     def misread(self, state: State, channel: Channel, event: Malformed) -> ServerStep:
         step = super().misread(state, channel, event)
         [debt] = step.owes
-        if state.phase(channel) is not Phase.SISTER or not allows(debt.template, Code.BAD_STATE):
-            return step
-        return replace(step, owes=(replace(debt, template=replace(debt.template, code=Code.BAD_STATE)),))
+        said = debt.template
+        if event.severe and event.other_ids:
+            said = replace(said, id=event.other_ids[0])
+        if state.phase(channel) is Phase.SISTER and allows(said, Code.BAD_STATE):
+            said = replace(said, code=Code.BAD_STATE)
+        return replace(step, owes=(replace(debt, template=said),))
+
+    def why_over(self, route: Route) -> tuple[Code, ...]:
+        return super().why_over(route)[1:]
 
     def stray(self, state: State, channel: Channel, event: Stray) -> ServerStep:
         return Step(state) if event.word == "ERR" else self.error(state, channel, "FROG-5-13", DASH, (Code.BAD_STATE,))

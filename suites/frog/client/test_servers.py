@@ -99,6 +99,21 @@ async def test_it_learns_from_getservers(client: ClientUnderTest, trial: Trial) 
     trial.expect(line.stage is second, second.uri, line.stage.uri)
 
 
+@clauses("FROG-41-03", "FROG-21-09")
+async def test_it_learns_from_what_it_asks_itself(client: ClientUnderTest, trial: Trial) -> None:
+    """Nor is it lost what a client that asks of its own accord is told."""
+    first, second = await client.stage(), await client.stage()
+    await client.start(first.uri)
+    line = await client.accept()
+    line.named = (second.uri,)
+    await line.registers()
+    await trial.next_of(first.asked, "GETSERVERS", "FROG-41-03")
+    await routed(client, line)
+    await first.port.close()
+    line = await client.accept("FROG-21-09")
+    trial.expect(line.stage is second, second.uri, line.stage.uri)
+
+
 async def learn(client: ClientUnderTest, line: ClientLine, uri: str) -> None:
     """The host asks, and the answer names one more server."""
     line.lists = False

@@ -45,13 +45,14 @@ class ClientLine(FrogLine):
         super().__init__(stage.trial, carrier, label)
         self.stage, self.peer = stage, stage.peer
         self.server_id = an_id()
-        self.lists = True  # a GETSERVERS of the client's own is answered with nobody, and is no case's business
+        self.lists = True  # a GETSERVERS of the client's own is answered, and is no case's business
+        self.named: tuple[str, ...] = ()  # the servers in that answer
 
     async def heard(self, frame: Frame | Hangup | Broken) -> None:
         if isinstance(frame, GetServers | Broken):
             self.stage.asked.put(frame)
         if isinstance(frame, GetServers) and self.lists:
-            await self.send(Try(frame.cid))
+            await self.send(Try(frame.cid, self.named))
             return
         await super().heard(frame)
 

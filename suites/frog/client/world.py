@@ -389,6 +389,11 @@ ENDING = (
         "it is confirmed", lambda w: w.phase is Phase.LEAVING, says(lambda w: Left(), lambda w: CLOSE, lambda w: CUT)
     ),
     Letter("host asks of one that left", lambda w: w.phase is Phase.STOPPED, wishes(request)),
+    Letter(
+        "host signals of one that left",
+        lambda w: w.phase is Phase.STOPPED,
+        wishes(lambda w, ticket: SendSignal(ticket, an_id(55), "ICE", b"x")),
+    ),
 )
 """What it remembers of requests, routes and servers shows in answers, on the next connection, and when it leaves."""
 

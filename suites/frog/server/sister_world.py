@@ -17,6 +17,7 @@ from reference_impl.frog.frames import (
     Heard,
     Hello,
     Join,
+    Leave,
     Lookup,
     Opened,
     Signal,
@@ -373,6 +374,10 @@ def reports(name: str) -> Saying:
     return says(name, lambda world: SisterErr(world.route, CODES[world.said % len(CODES)]))
 
 
+def bob_goes(world: SisterWorld) -> tuple[Sequence[Stimulus], SisterWorld]:
+    return [Say(world.line(BOB), Leave()), Say(world.line(BOB), Hangup(1000))], world
+
+
 # -- what is odd -------------------------------------------------------------------------------------------------------
 
 
@@ -450,6 +455,13 @@ def settled_there(world: SisterWorld) -> bool:
     return there(world) and world.routed
 
 
+def to_nobody(world: SisterWorld) -> bool:
+    """Bob is gone, and it was he to whom x's last route led."""
+    route = world.state.routes.get(world.route)
+    sides = (route.side_a, route.side_b) if route else ()
+    return world.live(Y) and world.live(X) and not world.settled and Adjacent(SISTERS[X].fingerprint) in sides
+
+
 def running(world: SisterWorld) -> bool:
     """Something is there that ends with time."""
     return there(world) and world.ticks and bool(world.pending or world.routed)
@@ -489,6 +501,8 @@ ALPHABET: dict[str, tuple[Possible, Saying]] = {
     "bob signals": (by_her(BOB), signals(BOB)),
     "x forges": (settled_there, forges(X)),
     "y forges": (settled_there, forges(Y)),
+    "bob goes": (lambda w: idle(w) and by_her(BOB)(w), bob_goes),
+    "x signals in vain": (to_nobody, signals(X)),
     "x reports": (by_her(X), reports(X)),
     "y reports": (settled_there, reports(Y)),
     "x is odd": (there, says(X, *ODD)),

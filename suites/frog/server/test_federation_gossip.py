@@ -183,11 +183,11 @@ async def test_a_verified_server_that_is_gone_may_be_told(federation: Federation
 @needs("dials")
 @clauses("FROG-33-08", "FROG-27-03")
 async def test_a_seed_is_dialled_again(federation: Federation) -> None:
-    """A seed whose connection ended is dialled once more, and is a sister again."""
-    [listening] = await verified(federation, 1)
-    await listening.lines[0].close()
-    line = await federation.met(listening)
-    await line.listed()
+    """Each of two seeds whose connection ended is dialled once more, and is a sister again."""
+    for seed in await verified(federation, 2):
+        await seed.lines[0].close()
+        line = await federation.met(seed)
+        await line.listed()
 
 
 # -- @LIST and @SERVERS ------------------------------------------------------------------------------------------------

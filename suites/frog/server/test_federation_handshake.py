@@ -279,6 +279,19 @@ async def test_no_step_can_be_left_out(mesh: Federation, skipped: str) -> None:
         raise Broken("FROG-28-06", f"@ERR {route} BAD_STATE", str(heard))
 
 
+@needs("sister")
+@clauses("FROG-28-06", "FROG-27-02", "FROG-31-01")
+@axis("step", ["sa1", "sa2", "sa3"])
+async def test_what_one_connection_proved_counts_on_that_one(mesh: Federation, step: str) -> None:
+    """She is half way on one connection when she becomes a sister on another: on the first she is none yet."""
+    local, half = await mesh.asker(), await mesh.line(0)
+    await half.dial_until(step)
+    if await mesh.second(0) is None:
+        return
+    await half.send(SisterLookup(an_id(), half.id, Peer(mesh.network).key, local.key, 5))
+    await half.expect_no_sister("FROG-28-06", SisterFound)
+
+
 @needs("dials")
 @clauses("FROG-4-01", "FROG-51-01")
 async def test_it_offers_the_subprotocol(federation: Federation, trial: Trial) -> None:

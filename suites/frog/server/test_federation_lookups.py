@@ -81,6 +81,20 @@ async def test_a_lookup_ends_in_time(real_mesh: Federation) -> None:
     await asker.expect_error(sent.route_id, ("ROUTE_NOT_FOUND", "ROUTE_EXPIRED"), "FROG-24-07")
 
 
+@needs("sister")
+@clauses("FROG-24-07", "FROG-39-06", "FROG-36-11")
+async def test_each_lookup_ends_in_its_own_time(real_mesh: Federation) -> None:
+    """Of two that begin 1.5 s apart each gets its LOOKUP_TIMEOUT, the second behind the first."""
+    asker, x = await real_mesh.asker(), await real_mesh.sister()
+    for n, seconds in enumerate((1.5, 1.7)):
+        await asker.send(Lookup(f"L_{n}", Peer(real_mesh.network).key))
+        await x.expect_lookup("FROG-24-02")
+        await real_mesh.wait(seconds)
+    await asker.expect_error("L_0", "LOOKUP_TIMEOUT", "FROG-24-07")
+    await real_mesh.wait(1.5)
+    await asker.expect_error("L_1", "LOOKUP_TIMEOUT", "FROG-24-07")
+
+
 @needs("sister", "clock")
 @clauses("FROG-24-07", "FROG-39-01")
 async def test_a_lookup_is_not_given_up_early(real_mesh: Federation) -> None:
@@ -132,6 +146,22 @@ async def test_a_sister_that_is_gone_is_not_waited_for(real_mesh: Federation) ->
     await asker.send(Lookup(asked := cid("L"), Peer(real_mesh.network).key))
     await real_mesh.wait(3.2)
     await asker.expect_error(asked, ("PEER_NOT_FOUND", "LOOKUP_TIMEOUT"), "FROG-32-03")
+
+
+@needs("sister")
+@clauses("FROG-26-13", "FROG-36-08", "FROG-25-01")
+async def test_a_cid_that_comes_again_is_a_new_lookup(mesh: Federation) -> None:
+    """What was answered under it before is over: signals go where the new lookup has led."""
+    (a, b), x = await mesh.peers(2), await mesh.sister()
+    asked, target = cid("L"), Peer(mesh.network).key
+    await a.send(Lookup(asked, b.key))
+    await a.expect(Found, "FROG-23-05")
+    await a.send(Lookup(asked, target))
+    sent = await x.expect_lookup("FROG-24-02")
+    await x.send(SisterFound(sent.route_id, target))
+    await expect_found(a, Found(asked, target, sent.route_id))
+    await a.send(Signal(sent.route_id, "ICE", b"x"))
+    await x.expect_frame(SisterSignal(sent.route_id, a.key, "ICE", b"x"), "FROG-26-13")
 
 
 # -- a sister looks somebody up ----------------------------------------------------------------------------------------
