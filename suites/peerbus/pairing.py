@@ -375,7 +375,7 @@ async def absent(stage: Stage) -> None:
 
 
 async def copies(stage: Stage) -> None:
-    """Of a broadcast each has a copy of its own: what one consumes comes again to another that has not."""
+    """Of a broadcast each has a copy of its own: what one consumes comes again to another that has not, and to no newcomer."""
     receiver = await client(stage, "receiver", named(stage, "to"), eats=False)
     bystander = await client(stage, "receiver", named(stage, "by"), "bystander")
     sender = await client(stage, "sender", named(stage, "from"))
@@ -390,9 +390,14 @@ async def copies(stage: Stage) -> None:
     )
     await bystander.settled()
     await asked(stage, bystander, "peers")  # behind its acks
+    late = await client(stage, "receiver", named(stage, "late"), "latecomer")
+    await sees(stage, sender, late.config["name"])
     await receiver.stop()
     await client(stage, "receiver", receiver.config["name"], "receiver again")
     await arrived(stage, "receiver again", ops=("broadcast",))
+    alone = json.dumps(f"{stage.name} to the newcomer")
+    await sent(stage, sender, late.config["name"], [alone])
+    await stage.until(lambda: value(alone) in surfaced(stage.history, "latecomer"))
 
 
 async def consumed(stage: Stage) -> None:

@@ -183,6 +183,8 @@ def each_its_copy(history: History, profile: str) -> Iterator[Breach]:
     yield from lost("PB-5-24", owed, surfaced(history, "receiver again"))
     yield from lost("PB-3-27", owed, surfaced(history, "bystander"))
     yield from repeated("PB-5-07", surfaced(history, "bystander"))
+    if late := [body for body in surfaced(history, "latecomer") if body in owed]:
+        yield Breach("PB-3-33", "no broadcast from before its time", late[0][:120])
 
 
 def consumed_for_good(history: History, profile: str) -> Iterator[Breach]:
