@@ -38,6 +38,7 @@ from suites.peerbus.promises import (
     surfaced,
     taken_over,
     the_holder_keeps_it,
+    they_come_back,
     to_everybody,
     under_its_name,
     value,
@@ -468,6 +469,43 @@ async def intruded(stage: Stage) -> None:
     await intruder.stop()  # before its holder lets the name go
 
 
+async def maintained(stage: Stage) -> None:
+    """A broker whose operator stops it, and starts it again on what it had stored: its clients come back by themselves."""
+    folder = stage.folder("broker")
+    lines = {seat: await stage.bench.line(seat) for seat in ("receiver", "sender")}
+
+    async def a_broker(who: str) -> End:
+        broker = await stage.end("broker", {"tokens": list(TOKENS), "state_dir": folder}, who=who)
+        assert broker.instance, "it has been started"
+        for line in lines.values():
+            line.upstream = endpoint(broker.instance.address)
+        return broker
+
+    broker = await a_broker("first broker")
+    assert broker.instance, "it has been started"
+    urls = {seat: instead(broker.instance.address, line.port) for seat, line in lines.items()}
+    receiver = await client(stage, "receiver", named(stage, "to"), url=urls["receiver"])
+    sender = await client(stage, "sender", named(stage, "from"), url=urls["sender"])
+    name, said, since = receiver.config["name"], bodies_of(stage, 4), 0
+    await sees(stage, sender, name)
+    await sent(stage, sender, name, said[:2])
+    await arrived(stage, "receiver")
+    since = len(stage.history.moments)
+    await broker.stop()
+    await a_broker("second broker")
+
+    def away() -> list[str]:
+        told = {end.who: stage.history.told(end.who, "status", since)[-1:] for end in (receiver, sender)}
+        return [who for who, last in told.items() if not any(m.data.get("connected") for m in last)]
+
+    await stage.until(lambda: not away(), max(map(redial_s, (receiver, sender))))
+    stage.history.add("harness", "note", "another broker", {"away": away()})
+    if not away():
+        await sees(stage, sender, name)
+        await sent(stage, sender, name, said[2:])
+        await arrived(stage, "receiver")
+
+
 async def two_senders(stage: Stage) -> None:
     """Two that write to one by turns, while it is away and when it is back."""
     receiver = await client(stage, "receiver", named(stage, "to"))
@@ -547,6 +585,15 @@ SCENARIOS: tuple[Scenario, ...] = (
     Scenario("takeover", takeover, (taken_over,), ("PB-2.1-18",), profiles=("slow",)),
     Scenario("inherited", inherited, (handed_over,), ("PB-2.1-19", "PB-2.1-28"), profiles=("slow",)),
     Scenario("intruded", intruded, (the_holder_keeps_it,), ("PB-2.1-20", "PB-2.1-21"), profiles=(NONE,), is_led=True),
+    Scenario(
+        "maintained",
+        maintained,
+        (they_come_back,),
+        ("PB-5-21", "PB-2.1-22"),
+        needs={"broker": ("restart",)},
+        profiles=(NONE,),
+        is_led=True,
+    ),
     Scenario("two-senders", two_senders, (each_sender_in_order,), ("PB-5-13", "PB-3-24"), profiles=("slow",)),
     Scenario("forged", forged, (nothing_forged,), ("PB-4-18",), profiles=("slow",)),
     Scenario("presence", presence, (lists_are_true,), ("PB-2.3-02", "PB-2.3-06"), profiles=("slow",)),
