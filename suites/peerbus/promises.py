@@ -185,7 +185,8 @@ def only_who_was_there(history: History, profile: str) -> Iterator[Breach]:
 def each_its_copy(history: History, profile: str) -> Iterator[Breach]:
     owed = fenced(history, "sender", "broadcast")
     yield from lost("PB-5-24", owed, surfaced(history, "receiver again"))
-    yield from lost("PB-3-27", owed, surfaced(history, "bystander"))
+    again = "bystander again" if "bystander again" in history.seats else "bystander"
+    yield from lost("PB-3-27" if again == "bystander" else "PB-3-29", owed, surfaced(history, again))
     yield from repeated("PB-5-07", surfaced(history, "bystander"))
     if late := [body for body in surfaced(history, "latecomer") if body in owed]:
         yield Breach("PB-3-33", "no broadcast from before its time", late[0][:120])
