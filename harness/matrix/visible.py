@@ -23,24 +23,26 @@ PATIENCE_S, SURE_S = 1.0, 5.0
 """A mutant runs in this process: what it owes and has not said by then it will not say. On a busy machine it might, so that
 whoever fails is looked at again."""
 
-ASLEEP = 4
-"""Processes for each processor: who watches a mutant that says nothing has nothing to do."""
+ASLEEP, FAST_ASLEEP = 4, 16
+"""Processes for each processor: who watches a mutant that says nothing has nothing to do. At the second look nearly all of them
+say nothing, for as long as the patience is."""
 
 
 def wire_visible(protocol: str, mutants: Sequence[Mutant], workers: int = 0, seed: int = 0) -> dict[str, str]:
     """Of these, the visible ones, each with the clause that it was seen to break: they fail again with more patience."""
-    found = _failing(protocol, mutants, workers, seed, PATIENCE_S)
+    processors = workers or os.cpu_count() or 1
+    found = _failing(protocol, mutants, processors * ASLEEP, seed, PATIENCE_S)
     suspected = [mutant for mutant in mutants if mutant.name in found]
-    return _failing(protocol, suspected, workers, seed, SURE_S) if suspected else {}
+    return _failing(protocol, suspected, processors * FAST_ASLEEP, seed, SURE_S) if suspected else {}
 
 
-def _failing(protocol: str, mutants: Sequence[Mutant], workers: int, seed: int, patience_s: float) -> dict[str, str]:
+def _failing(protocol: str, mutants: Sequence[Mutant], processes: int, seed: int, patience_s: float) -> dict[str, str]:
     """Those that a fair walk fails, with the clause."""
     roles = sorted({mutant.role for mutant in mutants})
     plan = Plan(
         select=[f"{protocol}/{role}/tours/*" for role in roles],
         seed=seed,
-        workers=(workers or os.cpu_count() or 1) * ASLEEP,
+        workers=processes,
         patience=patience_s,
         fair=True,
         mutants=protocol,

@@ -38,6 +38,7 @@ from suites.peerbus.promises import (
     surfaced,
     taken_over,
     the_holder_keeps_it,
+    they_come_back,
     to_everybody,
     under_its_name,
     value,
@@ -48,6 +49,9 @@ SECRET, OTHERS_SECRET = "a secret of the matrix, long enough to sign", "a secret
 BACKOFF_MS = 20
 SLOWEST_REDIAL_S = 7.5
 """A client whose waits cannot be set may take that long before it dials again."""
+
+AWAY_S = 0.3
+"""For so long a client dials in vain while its host consumes."""
 
 ASKED_AGAIN_S = 1.5
 """Under faults a question may be lost with its connection; it is asked again after so long."""
@@ -375,7 +379,7 @@ async def absent(stage: Stage) -> None:
 
 
 async def copies(stage: Stage) -> None:
-    """Of a broadcast each has a copy of its own: what one consumes comes again to another that has not."""
+    """Of a broadcast each has a copy of its own: what one consumes comes again to another that has not, and to no newcomer."""
     receiver = await client(stage, "receiver", named(stage, "to"), eats=False)
     bystander = await client(stage, "receiver", named(stage, "by"), "bystander")
     sender = await client(stage, "sender", named(stage, "from"))
@@ -390,9 +394,60 @@ async def copies(stage: Stage) -> None:
     )
     await bystander.settled()
     await asked(stage, bystander, "peers")  # behind its acks
+    late = await client(stage, "receiver", named(stage, "late"), "latecomer")
+    await sees(stage, sender, late.config["name"])
     await receiver.stop()
     await client(stage, "receiver", receiver.config["name"], "receiver again")
     await arrived(stage, "receiver again", ops=("broadcast",))
+    alone = json.dumps(f"{stage.name} to the newcomer")
+    await sent(stage, sender, late.config["name"], [alone])
+    await stage.until(lambda: value(alone) in surfaced(stage.history, "latecomer"))
+
+
+async def stored(stage: Stage) -> None:
+    """Two that have not consumed a broadcast when their broker dies, or are simply gone: each finds its own copy again."""
+    ends = [
+        await client(stage, "receiver", named(stage, last), who, eats=False)
+        for last, who in (("to", "receiver"), ("by", "bystander"))
+    ]
+    sender = await client(stage, "sender", named(stage, "from"))
+    for end in ends:
+        await sees(stage, sender, end.config["name"])
+    for body in bodies_of(stage, 2):
+        await asked(stage, sender, "broadcast", body=body)
+    await asked(stage, sender, "peers")
+    await stage.until(lambda: all(surfaced(stage.history, end.who) for end in ends))
+    for end in ends:
+        await end.stop()
+    await step(stage, sender)
+    owed = set(fenced(stage.history, "sender", "broadcast"))
+    for end in ends:
+        again = await client(stage, "receiver", end.config["name"], f"{end.who} again")
+        await stage.until(lambda who=again.who: owed <= set(surfaced(stage.history, who)))  # type: ignore[misc]
+
+
+async def absorbed(stage: Stage) -> None:
+    """A host consumes while its connection is away: what comes again with the next one it knows."""
+    if "serial" in stage.party("receiver").capabilities:
+        raise TargetUnsupported(f"{stage.party('receiver').target.name} hands over one message at a time")
+    line, address = await stage.bench.line("receiver"), stage.bench.server("broker").address
+    line.upstream = endpoint(address)
+    name = named(stage, "to")
+    receiver = await client(stage, "receiver", name, eats=False, url=instead(address, line.port))
+    sender = await client(stage, "sender", named(stage, "from"))
+    await sees(stage, sender, name)
+    await sent(stage, sender, name, bodies_of(stage, 5))
+    await arrived(stage, "receiver")
+    since, dials = len(stage.history.moments), line.connections
+    line.go_away(AWAY_S)
+    line.cut()
+    await stage.until(lambda: any(not m.data.get("connected") for m in stage.history.told("receiver", "status", since)))
+    for moment in stage.history.told("receiver", "message"):
+        await receiver.do("consume", id=shim.member(moment.data, "id", shim.text, "message"))
+    await stage.until(lambda: line.connections > dials, redial_s(receiver))
+    await connected(stage, receiver)
+    await fence(stage, sender, name, "receiver")
+    await asked(stage, receiver, "peers")
 
 
 async def consumed(stage: Stage) -> None:
@@ -414,16 +469,24 @@ async def consumed(stage: Stage) -> None:
 
 
 async def takeover(stage: Stage) -> None:
-    """A second client takes the name; the first is stopped by its host, as one that was displaced is."""
-    receiver = await client(stage, "receiver", named(stage, "to"))
+    """A second client takes the name, and a third; each is stopped by its host once it is displaced."""
+    last = await client(stage, "receiver", named(stage, "to"))
     sender = await client(stage, "sender", named(stage, "from"))
-    name = receiver.config["name"]
+    name = last.config["name"]
     await sees(stage, sender, name)
-    await receiver.settled()
-    await client(stage, "receiver", name, "receiver again")
-    await receiver.stop()
-    await connected(stage, stage.ends[-1])
-    await sees(stage, sender, name)
+    for who in ("second receiver", "receiver again"):
+        displaced, since = last, len(stage.history.moments)
+        await displaced.settled()
+        last = await client(stage, "receiver", name, who)
+        listed = shim.member(await asked(stage, sender, "peers"), "names", shim.several(shim.text), "peers")
+        if listed.count(name) > 1:
+            is_wrong(stage, "PB-2.1-18", "a name that was taken over once", f"{listed.count(name)} times")
+        dropped = lambda: any(not m.data.get("connected") for m in stage.history.told(displaced.who, "status", since))  # noqa: E731, B023
+        if not await stage.until(dropped):
+            is_wrong(stage, "PB-2.1-17", f"the connection of {displaced.who} is closed", "it stays")
+        await displaced.stop()
+        await connected(stage, last)
+        await sees(stage, sender, name)
     await sent(stage, sender, name, bodies_of(stage, 4))
     await arrived(stage, "receiver again")
 
@@ -461,6 +524,43 @@ async def intruded(stage: Stage) -> None:
     await asked(stage, receiver, "peers")
     await fence(stage, sender, name, "receiver")
     await intruder.stop()  # before its holder lets the name go
+
+
+async def maintained(stage: Stage) -> None:
+    """A broker whose operator stops it, and starts it again on what it had stored: its clients come back by themselves."""
+    folder = stage.folder("broker")
+    lines = {seat: await stage.bench.line(seat) for seat in ("receiver", "sender")}
+
+    async def a_broker(who: str) -> End:
+        broker = await stage.end("broker", {"tokens": list(TOKENS), "state_dir": folder}, who=who)
+        assert broker.instance, "it has been started"
+        for line in lines.values():
+            line.upstream = endpoint(broker.instance.address)
+        return broker
+
+    broker = await a_broker("first broker")
+    assert broker.instance, "it has been started"
+    urls = {seat: instead(broker.instance.address, line.port) for seat, line in lines.items()}
+    receiver = await client(stage, "receiver", named(stage, "to"), url=urls["receiver"])
+    sender = await client(stage, "sender", named(stage, "from"), url=urls["sender"])
+    name, said, since = receiver.config["name"], bodies_of(stage, 4), 0
+    await sees(stage, sender, name)
+    await sent(stage, sender, name, said[:2])
+    await arrived(stage, "receiver")
+    since = len(stage.history.moments)
+    await broker.stop()
+    await a_broker("second broker")
+
+    def away() -> list[str]:
+        told = {end.who: stage.history.told(end.who, "status", since)[-1:] for end in (receiver, sender)}
+        return [who for who, last in told.items() if not any(m.data.get("connected") for m in last)]
+
+    await stage.until(lambda: not away(), max(map(redial_s, (receiver, sender))))
+    stage.history.add("harness", "note", "another broker", {"away": away()})
+    if not away():
+        await sees(stage, sender, name)
+        await sent(stage, sender, name, said[2:])
+        await arrived(stage, "receiver")
 
 
 async def two_senders(stage: Stage) -> None:
@@ -534,14 +634,25 @@ SCENARIOS: tuple[Scenario, ...] = (
     Scenario("unsteady", unsteady, (held_over_cuts,), ("PB-5-10", "PB-5-24"), profiles=(NONE,), is_led=True),
     Scenario("absent", absent, (only_who_was_there,), ("PB-3-33", "PB-3-25"), profiles=("slow",)),
     Scenario("copies", copies, (each_its_copy,), ("PB-5-24", "PB-3-29"), profiles=("slow",)),
+    Scenario("stored", stored, (each_its_copy,), ("PB-3-29", "PB-5-01"), profiles=(KILL_SERVER,)),
+    Scenario("absorbed", absorbed, (once_in_order,), ("PB-5-10",), profiles=(NONE,), is_led=True),
     Scenario("consumed", consumed, (consumed_for_good,), ("PB-2.2-04",), profiles=(KILL_SERVER,)),
     Scenario("broadcast", broadcast, (to_everybody,), ("PB-3-27", "PB-3-33"), profiles=("slow", *PAUSES)),
     Scenario(
         "redelivery", redelivery, (comes_again,), ("PB-5-24", "PB-2.2-04"), profiles=("slow", *PAUSES, KILL_SERVER)
     ),
-    Scenario("takeover", takeover, (taken_over,), ("PB-2.1-18",), profiles=("slow",)),
+    Scenario("takeover", takeover, (taken_over, lists_are_true), ("PB-2.1-18", "PB-2.1-17"), profiles=("slow",)),
     Scenario("inherited", inherited, (handed_over,), ("PB-2.1-19", "PB-2.1-28"), profiles=("slow",)),
     Scenario("intruded", intruded, (the_holder_keeps_it,), ("PB-2.1-20", "PB-2.1-21"), profiles=(NONE,), is_led=True),
+    Scenario(
+        "maintained",
+        maintained,
+        (they_come_back,),
+        ("PB-5-21", "PB-2.1-22"),
+        needs={"broker": ("restart",)},
+        profiles=(NONE,),
+        is_led=True,
+    ),
     Scenario("two-senders", two_senders, (each_sender_in_order,), ("PB-5-13", "PB-3-24"), profiles=("slow",)),
     Scenario("forged", forged, (nothing_forged,), ("PB-4-18",), profiles=("slow",)),
     Scenario("presence", presence, (lists_are_true,), ("PB-2.3-02", "PB-2.3-06"), profiles=("slow",)),

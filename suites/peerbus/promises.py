@@ -96,7 +96,11 @@ def under_its_name(history: History, profile: str) -> Iterator[Breach]:
         if (who := shim.member(moment.data, "from", shim.text, "message")) != names["sender"]:
             yield Breach("PB-3-21", f"a message from {names['sender']}", f"from {who}")
             return
-        to = "*" if value(str(moment.data["body"])) in everybody else names["receiver"]
+        is_broadcast = value(str(moment.data["body"])) in everybody
+        clause, to, kind = ("PB-3-16", "*", "broadcast") if is_broadcast else ("PB-3-15", names["receiver"], "msg")
+        if moment.data.get("kind", kind) != kind:
+            yield Breach(clause, f"a message of kind {kind}", f"of kind {moment.data['kind']}")
+            return
         if moment.data.get("to", to) != to:
             yield Breach("PB-2.4-17", f"a message to {to}", f"to {moment.data['to']}")
             return
@@ -181,8 +185,11 @@ def only_who_was_there(history: History, profile: str) -> Iterator[Breach]:
 def each_its_copy(history: History, profile: str) -> Iterator[Breach]:
     owed = fenced(history, "sender", "broadcast")
     yield from lost("PB-5-24", owed, surfaced(history, "receiver again"))
-    yield from lost("PB-3-27", owed, surfaced(history, "bystander"))
+    again = "bystander again" if "bystander again" in history.seats else "bystander"
+    yield from lost("PB-3-27" if again == "bystander" else "PB-3-29", owed, surfaced(history, again))
     yield from repeated("PB-5-07", surfaced(history, "bystander"))
+    if late := [body for body in surfaced(history, "latecomer") if body in owed]:
+        yield Breach("PB-3-33", "no broadcast from before its time", late[0][:120])
 
 
 def consumed_for_good(history: History, profile: str) -> Iterator[Breach]:
@@ -220,6 +227,13 @@ def the_holder_keeps_it(history: History, profile: str) -> Iterator[Breach]:
         yield Breach("PB-2.1-20", "a client with another token is turned away", "it was told that it is connected")
     if stolen := surfaced(history, "intruder"):
         yield Breach("PB-2.1-21", "nothing of the holder's at an intruder", stolen[0][:120])
+    yield from once_in_order(history, profile)
+
+
+def they_come_back(history: History, profile: str) -> Iterator[Breach]:
+    """To a broker that said goodbye and is there again."""
+    for who in next(m.data["away"] for m in history.moments if m.what == "another broker"):
+        yield Breach("PB-5-21", f"{who} dials the broker that came in place of its own", "it does not")
     yield from once_in_order(history, profile)
 
 
