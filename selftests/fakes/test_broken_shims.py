@@ -241,7 +241,7 @@ async def test_an_answer_that_nobody_waits_for_any_more_is_trusted_if_it_is_in_t
     instance, kind = await session.start(ROLE, {}), "an answer to do slow"
     for _ in range(HOPELESS):
         session.patience.waited_in_vain(kind)
-    with pytest.raises(TargetTimeout, match="within 0.3 s"):
+    with pytest.raises(TargetTimeout, match=r"within 0\.3 s"):
         await instance.do("slow")
     assert session.patience.seconds(kind, session.answer_s) == session.answer_s, (
         "the hello behind it brought the answer"
