@@ -24,7 +24,7 @@ SILENT, FIRST = 2, 0.2
 """Of a target that let so many kinds be waited for in full and has done nothing right, each further kind gets a fifth the first
 time, and the least from then on: it shall end within a minute."""
 
-FADES, FLOOR_S, AGAIN = 3, 0.01, 50
+FADES, FLOOR_S, AGAIN = 3, 0.005, 100
 """After so many times in vain the least is half of it; it is never less than the second, which is enough for a target that
 answers at once; and each time of the third it is whole again, so that a target that wakes up is seen to."""
 
