@@ -12,7 +12,6 @@ from reference_impl.core import Channel, Player, Turn
 from reference_impl.frog.client import ClientMachine, Phase
 from reference_impl.frog.codec import Codec, Unencodable
 from reference_impl.frog.frames import (
-    SUBPROTOCOL,
     Frame,
     Hangup,
     Heard,
@@ -44,11 +43,11 @@ from reference_impl.frog.host import (
     Told,
     Wish,
 )
-from reference_impl.frog.server_io import MAX_MESSAGE, dial_frog
+from reference_impl.frog.wire_io import Wire
 from reference_impl.io.carrier import LOST, NoConnection
 from reference_impl.io.conversation import Conversation
 from reference_impl.io.timer import Clock, Timer
-from reference_impl.io.websocket import Message, Settings, WebSocket
+from reference_impl.io.websocket import Message
 
 News = Status | Signalled | Reported
 Answer = GotPeers | GotRoute | GotServers
@@ -63,10 +62,8 @@ class RequestRefused(RuntimeError):
         self.code = code
 
 
-class Client:
+class Client(Wire):
     """One peer. `on_news` hears what nobody asked for."""
-
-    settings = Settings(max_size=MAX_MESSAGE, subprotocols=(SUBPROTOCOL,))  # FROG-4-01
 
     def __init__(
         self,
@@ -212,22 +209,5 @@ class Client:
             del self._lines[channel]
             carrier.cut()  # where this was cancelled it is still open
 
-    async def dial(self, uri: str) -> WebSocket:
-        """With the subprotocol selected, or not at all (FROG-4-04)."""
-        return await dial_frog(uri, self.settings)
-
-    def hear(self, channel: Channel, message: Message) -> None:
-        """One message is one command (FROG-4-07)."""
-        self.turn(channel, self.read(message))
-
-    def read(self, message: Message) -> Frame | NoFrame | Text:
-        return Text() if isinstance(message, str) else self.codec.heard_by_client(message)
-
-    def put(self, line: Conversation[Message, Message], frame: Frame | Hangup) -> None:
-        if isinstance(frame, Hangup):
-            line.hang_up(frame.code)
-        else:
-            line.say(self.write(frame))
-
-    def write(self, frame: Frame) -> Message:
-        return self.codec.encode(frame)
+    def frame_of(self, message: bytes) -> Frame | NoFrame:
+        return self.codec.heard_by_client(message)

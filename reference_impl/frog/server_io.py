@@ -10,16 +10,14 @@ from dataclasses import replace
 
 from reference_impl.core import Channel, Player, Turn
 from reference_impl.frog.codec import Codec
-from reference_impl.frog.frames import MAX_PAYLOAD, SUBPROTOCOL, Frame, Hangup, Heard, NoFrame, Opened, Text
+from reference_impl.frog.frames import Frame, Hangup, Heard, NoFrame, Opened, Text
 from reference_impl.frog.host import NETWORK, Dial, DialFailed, Dialled
 from reference_impl.frog.server import ServerMachine
+from reference_impl.frog.wire_io import Wire
 from reference_impl.io.carrier import NoConnection
 from reference_impl.io.conversation import Conversation
 from reference_impl.io.timer import Clock, Timer
-from reference_impl.io.websocket import Listener, Message, Settings, WebSocket, dial
-
-MAX_MESSAGE = 2 * MAX_PAYLOAD
-"""Bytes that are still read: enough to say what is wrong with a message that is too long; beyond, the library closes (1009)."""
+from reference_impl.io.websocket import Listener, Message, WebSocket
 
 
 class Line(Conversation[Message, Message]):
@@ -34,10 +32,8 @@ class Line(Conversation[Message, Message]):
             super().say(message)
 
 
-class Server:
+class Server(Wire):
     """One server on one port. Reads are handled one at a time, so a turn is atomic; writes never block a turn."""
-
-    settings = Settings(max_size=MAX_MESSAGE, subprotocols=(SUBPROTOCOL,))  # FROG-4-02, FROG-4-03
 
     def __init__(self, machine: ServerMachine, codec: Codec | None = None, clock: Clock = time.monotonic) -> None:
         self.machine, self.codec, self._clock = machine, codec or Codec(), clock
@@ -99,16 +95,8 @@ class Server:
         finally:
             carrier.cut()  # where this was cancelled it is still open
 
-    async def dial(self, uri: str) -> WebSocket:
-        """With the subprotocol selected, or not at all (FROG-4-04)."""
-        return await dial_frog(uri, self.settings)
-
-    def hear(self, channel: Channel, message: Message) -> None:
-        """One message is one command (FROG-4-07)."""
-        self.turn(channel, self.read(message))
-
-    def read(self, message: Message) -> Frame | NoFrame | Text:
-        return Text() if isinstance(message, str) else self.codec.heard_by_server(message)
+    def frame_of(self, message: bytes) -> Frame | NoFrame:
+        return self.codec.heard_by_server(message)
 
     def turn(self, channel: Channel, what: Frame | NoFrame | Text | Opened | Hangup | Dialled | DialFailed) -> None:
         self.perform(self.player.receive(channel, Heard(what, self._clock())))
@@ -124,15 +112,6 @@ class Server:
         if self.player.deadline != self._due:
             self._due = self.player.deadline
             self.timer.set()
-
-    def put(self, line: Line, frame: Frame | Hangup) -> None:
-        if isinstance(frame, Hangup):
-            line.hang_up(frame.code)
-        else:
-            line.say(self.write(frame))
-
-    def write(self, frame: Frame) -> Message:
-        return self.codec.encode(frame)  # bytes: a binary message (FROG-4-05)
 
     async def stop(self) -> None:
         dials = self._end()
@@ -152,15 +131,6 @@ class Server:
         for task in dials:
             task.cancel()
         return dials
-
-
-async def dial_frog(uri: str, settings: Settings) -> WebSocket:
-    """With the subprotocol selected, or not at all (FROG-4-04)."""
-    carrier = await dial(uri, settings)
-    if carrier.subprotocol != SUBPROTOCOL:
-        await carrier.close()
-        raise NoConnection(f"{uri} did not select {SUBPROTOCOL}")
-    return carrier
 
 
 def address(host: str, port: int) -> str:

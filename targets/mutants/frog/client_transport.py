@@ -9,7 +9,7 @@ from reference_impl.frog.client import ClientMachine
 from reference_impl.frog.client_io import Client
 from reference_impl.frog.frames import MAX_PAYLOAD, Frame, Hangup, NoFrame, Text
 from reference_impl.frog.joining import ClientStep, Phase, State
-from reference_impl.frog.server_io import MAX_MESSAGE
+from reference_impl.frog.wire_io import MAX_MESSAGE
 from reference_impl.io.carrier import NoConnection
 from reference_impl.io.websocket import Message, Settings, WebSocket, dial
 from targets.mutants.frog.shelf import in_client

@@ -12,7 +12,8 @@ from reference_impl.core import Channel, Step
 from reference_impl.frog.frames import MAX_PAYLOAD, Err, Frame, Hangup, NoFrame, Text
 from reference_impl.frog.presence import Phase, State
 from reference_impl.frog.server import ServerMachine, ServerStep
-from reference_impl.frog.server_io import MAX_MESSAGE, Server
+from reference_impl.frog.server_io import Server
+from reference_impl.frog.wire_io import MAX_MESSAGE
 from reference_impl.io.websocket import Message, Settings
 from targets.mutants.frog.shelf import in_server
 from targets.mutants.frog.steps import without
