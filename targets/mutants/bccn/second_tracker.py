@@ -204,15 +204,15 @@ class DeafToTheNext(NodeMachine):
 
 
 @shelf.breaks("BCCN-DUP-11", role="node")
-class GreetsNobodyTwice(NodeMachine):
-    """Takes the first news of a sender that it had forgotten for a repeat."""
+class DeafToWhomItForgot(NodeMachine):
+    """Takes whatever a sender says for a repeat, once it had forgotten that sender."""
 
     met = Map[str, None]()
 
     def track(self, state: State, event: Heard) -> NodeStep:
         key = self.tracker_key(state, event.message, event.peer)
         last = state.senders.get(key)
-        step = super().track(state, event)
-        is_again = key in self.met and (last is None or self.tracker.is_forgotten(last, event.at))
+        if key in self.met and (last is None or self.tracker.is_forgotten(last, event.at)):
+            return self.drop(state, Reason.DUPLICATE)
         self.met = self.met.set(key, None)
-        return replace(self.drop(state, Reason.DUPLICATE), state=step.state) if is_again else step
+        return super().track(state, event)
