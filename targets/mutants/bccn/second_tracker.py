@@ -204,15 +204,16 @@ class DeafToTheNext(NodeMachine):
 
 
 @shelf.breaks("BCCN-DUP-11", role="node")
-class DeafToWhomItForgot(NodeMachine):
-    """Takes whatever a sender says for a repeat, once it had forgotten that sender."""
+class TheSilentNeverRestart(NodeMachine):
+    """Believes in no restart of a sender that it had forgotten: its low numbers are repeats, however far they have gone down."""
 
-    met = Map[str, None]()
+    met = Map[str, int]()
 
     def track(self, state: State, event: Heard) -> NodeStep:
-        key = self.tracker_key(state, event.message, event.peer)
+        key, seq = self.tracker_key(state, event.message, event.peer), event.message.seq
         last = state.senders.get(key)
-        if key in self.met and (last is None or self.tracker.is_forgotten(last, event.at)):
+        if seq <= self.met.get(key, -1) and (last is None or self.tracker.is_forgotten(last, event.at)):
             return self.drop(state, Reason.DUPLICATE)
-        self.met = self.met.set(key, None)
-        return super().track(state, event)
+        step = super().track(state, event)
+        self.met = self.met.set(key, seq if step.state.senders.get(key) != last else self.met.get(key, -1))
+        return step
