@@ -49,7 +49,8 @@ class Addressing:
     def is_open(self, name: str, chan: str) -> bool:
         """Does the text leave it open whether this name is meant: an empty last token, or a `?` that begins a name?
 
-        Without the empty token that is another name (BCCN-DIR-12), and what nobody could read so is for others (BCCN-DIR-13).
+        Without the empty token that is another name (BCCN-DIR-12), what nobody could read so is for others (BCCN-DIR-13), and a
+        node without a name is nobody (BCCN-DIR-14).
         """
         if self.mode(chan) is not Mode.DIRECTED or name == UNKNOWN:
             return False

@@ -47,16 +47,18 @@ class OddTracker(Tracker):
 
 
 class LateTwin(Node):
-    """Sends the second of two equal datagrams a while later."""
+    """Sends the second of two equal datagrams of one call a while later."""
 
     before = b""
 
     def transmit(self, data: bytes) -> None:
+        loop = asyncio.get_running_loop()
         if data == self.before:
-            asyncio.get_running_loop().call_later(LATE_S, super().transmit, data)
+            loop.call_later(LATE_S, super().transmit, data)
         else:
             super().transmit(data)
         self.before = data
+        loop.call_soon(setattr, self, "before", b"")
 
 
 class OddNode(NodeRole):

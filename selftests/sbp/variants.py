@@ -69,15 +69,15 @@ class OtherChoices(PeerMachine):
 
 
 class Talkative(PeerMachine):
-    """Has a host that sends a Message as soon as its own Handshake is out (SBP-HSP-09), and pings who pings it."""
+    """Has a host that sends a Message as soon as its own Handshake is out (SBP-HSP-09), and pings who sends it one."""
 
     def opened(self, state: State, channel: Channel, event: Opened) -> PeerStep:
         step = super().opened(state, channel, event)
         mine = Expectation("SBP-HSP-09", Message(fresh_id(state), "app/mine", b"\x01"), WIRE)
         return replace(step, owes=(*step.owes, mine))
 
-    def pong(self, state: State, channel: Channel, frame: Ping) -> PeerStep:
-        step = super().pong(state, channel, frame)
+    def deliver(self, state: State, channel: Channel, frame: Message) -> PeerStep:
+        step = super().deliver(state, channel, frame)
         return replace(step, owes=(Expectation("", Ping(fresh_id(state)), WIRE), *step.owes))
 
 

@@ -166,6 +166,11 @@ def counts_on(world: NodeWorld) -> frames.Input:
     return frames.SetSeq(next((edge for edge in edges(world) if edge > world.state.seq), EDGES[0]))
 
 
+def counts_to_its_end(world: NodeWorld) -> frames.Input:
+    """The next number that it says is the last there is (BCCN-SEQ-02)."""
+    return frames.SetSeq(TOP)
+
+
 def edges(world: NodeWorld) -> Sequence[int]:
     """The last is less than HALF below where the counter begins: without a known SANITY that may be a restart or not."""
     return EDGES if "sanity" in world.abilities else EDGES[:-1]
@@ -328,6 +333,7 @@ ALPHABET: dict[str, tuple[Possible, Saying]] = {
     "noise": (ever, noise),
     "it sends": (ever, asks(sends, lambda world: frames.GetSeq())),
     "it counts on": (can_count_on, asks(counts_on, sends, sends, lambda world: frames.GetSeq())),
+    "it counts to its end": (lambda world: world.opened and world.state.seq < TOP, asks(counts_to_its_end)),
     "it sends badly": (ever, asks(sends_badly, lambda world: frames.GetSeq())),
     "time passes": (can("clock"), passes),
 }

@@ -200,10 +200,20 @@ class SlashesAtTheEndAreTidied(NodeMachine):
 
     def hear(self, state: State, channel: Channel, event: Heard) -> NodeStep:
         chan = event.message.chan
-        tidied = chan.rstrip("/") if chan.startswith("!") and len(chan.rstrip("/")) > 1 else chan
-        if tidied == chan or not self.addressing.is_for(state.name, tidied):
-            return super().hear(state, channel, event)
-        return self.take(state.choices or self.config.choices, True, state, event)
+        is_untidy = chan.startswith("!") and chan.endswith("/") and not chan.startswith("!?")
+        if is_untidy and self.addressing.is_for(state.name, chan.rstrip("/")):
+            return self.take(state.choices or self.config.choices, True, state, event)
+        return super().hear(state, channel, event)
+
+
+@shelf.breaks("BCCN-DIR-14", role="node")
+class TheNamelessAreMeant(NodeMachine):
+    """Hears what is directed at "?", as long as it has no name of its own."""
+
+    def hear(self, state: State, channel: Channel, event: Heard) -> NodeStep:
+        if state.name == UNKNOWN and event.message.chan in ("!?", "!?/*"):
+            return self.take(state.choices or self.config.choices, True, state, event)
+        return super().hear(state, channel, event)
 
 
 @shelf.breaks("BCCN-API-07", "BCCN-API-10", role="node")

@@ -204,15 +204,16 @@ class DeafToTheNext(NodeMachine):
 
 
 @shelf.breaks("BCCN-DUP-11", role="node")
-class GreetsNobodyTwice(NodeMachine):
-    """Takes the first news of a sender that it had forgotten for a repeat."""
+class TheSilentNeverRestart(NodeMachine):
+    """Believes in no restart of a sender that it had forgotten: its low numbers are repeats, however far they have gone down."""
 
-    met = Map[str, None]()
+    met = Map[str, int]()
 
     def track(self, state: State, event: Heard) -> NodeStep:
-        key = self.tracker_key(state, event.message, event.peer)
+        key, seq = self.tracker_key(state, event.message, event.peer), event.message.seq
         last = state.senders.get(key)
+        if seq <= self.met.get(key, -1) and (last is None or self.tracker.is_forgotten(last, event.at)):
+            return self.drop(state, Reason.DUPLICATE)
         step = super().track(state, event)
-        is_again = key in self.met and (last is None or self.tracker.is_forgotten(last, event.at))
-        self.met = self.met.set(key, None)
-        return replace(self.drop(state, Reason.DUPLICATE), state=step.state) if is_again else step
+        self.met = self.met.set(key, seq if step.state.senders.get(key) != last else self.met.get(key, -1))
+        return step
