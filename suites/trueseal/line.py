@@ -8,8 +8,8 @@ from typing import TypeVar
 
 from harness.judging.trial import Broken, Trial
 from reference_impl.io.carrier import HungUp
-from reference_impl.trueseal.codec import Codec
-from reference_impl.trueseal.frames import FRAMES, Frame, Hangup, Heartbeat
+from reference_impl.trueseal.codec import Codec, Reader
+from reference_impl.trueseal.frames import FRAMES, Frame, Hangup, Heartbeat, Malformed, NoFrame
 from reference_impl.trueseal.noise import Noise, NoiseFailed, Secured
 from reference_impl.trueseal.noise_io import Sealed
 from suites.common.line import Line
@@ -47,6 +47,18 @@ def understood(secured: Secured, said: bytes, clause: str) -> bytes:
         raise Broken(clause, "a handshake message that can be read", f"{said.hex()}: {error}") from None
     assert read, "a whole message was fed"
     return read[0]
+
+
+def meaning(reader: Reader, message: bytes) -> Frame | NoFrame | None:
+    """What the next message of a direction says; nothing where a frame goes on in the ones behind it.
+
+    A frame that would have fitted goes on in none: it is malformed, though who waits for its end may pass it over (TS-FRM-06).
+    """
+    goes_on = reader.inside
+    event, size = reader.read(message), int.from_bytes(message[1 : wire.HEADER_SIZE], "big")
+    if event is None and not goes_on and wire.HEADER_SIZE + size <= wire.MAX_PLAINTEXT:
+        return Malformed(f"{len(message)} bytes of a frame of {wire.HEADER_SIZE + size}", message[0])
+    return event
 
 
 class Laden(Noise):

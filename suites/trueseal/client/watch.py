@@ -35,6 +35,7 @@ from reference_impl.trueseal.frames import (
 from reference_impl.trueseal.noise import Pattern
 from suites.trueseal import wire
 from suites.trueseal.client.under_test import PrivateClient, PushLine, ReceiveLine
+from suites.trueseal.line import meaning
 
 TIRES_S = 2.0
 """A client may give a handshake up that nobody answers for so long, and dial again."""
@@ -209,7 +210,7 @@ class ClientWatch(Watch[Any]):
 
     async def _say(self, message: bytes) -> None:
         assert self.line, "a rule speaks in a session"
-        if (event := self._reader.read(message)) is not None:
+        if (event := meaning(self._reader, message)) is not None:
             self.told(self.channel, event)
         await self.line.plain(message)
 
@@ -263,7 +264,7 @@ class ClientWatch(Watch[Any]):
     async def say_in(self, session: PushSession, message: bytes) -> None:
         if message == wire.BEAT:
             self.asked.add(session)
-        if (meant := Reader(self.codec).read(message)) is not None:
+        if (meant := meaning(Reader(self.codec), message)) is not None:
             self.told(session, meant)
         await self._lines[session].plain(message)
 

@@ -10,7 +10,7 @@ from reference_impl.core import Channel
 from reference_impl.trueseal.codec import Codec, Reader
 from reference_impl.trueseal.frames import Deliver, Frame, Hangup, Heartbeat, PushOpened, ReceiveOpened
 from reference_impl.trueseal.relay import RelayMachine
-from suites.trueseal.line import TruesealLine
+from suites.trueseal.line import TruesealLine, meaning
 from suites.trueseal.relay.under_test import Device, PrivateRelay, PushLine
 
 
@@ -109,7 +109,7 @@ class RelayWatch(Watch[Any]):
     async def plain(self, channel: int, *messages: bytes) -> None:
         """Whatever it is, the oracle is told what it means."""
         for message in messages:
-            if (event := self._readers[channel].read(message)) is not None:
+            if (event := meaning(self._readers[channel], message)) is not None:
                 self.told(channel, event)
             await self.sessions[channel].plain(message)
 
