@@ -6,6 +6,7 @@ import pytest
 
 from harness.matrix.history import History, disordered, lost, repeated, strange
 from suites.frog.pairing import signals_arrive
+from suites.peerbus.promises import fenced
 
 
 @pytest.mark.parametrize("heard", [["a", "b", "c"], ["a", "c"], [], ["a", "a", "c"]])
@@ -63,3 +64,15 @@ def test_a_connection_that_ends_because_its_host_goes_takes_no_promise_away(ends
     for what in ends:
         history.add(*(("callee", "asked", what) if what == "stop" else ("server", "fault", what)))
     assert [breach.clause for breach in signals_arrive(history, "cut")] == ["FROG-26-03"] * owed
+
+
+@pytest.mark.parametrize(("what", "owed"), [("delay", ['"x"']), ("stall", ['"x"']), ("cut", []), ("gone", [])])
+def test_what_is_only_late_takes_no_promise_of_peerbus_away(what: str, owed: list[str]) -> None:
+    """A line has its end's name, and tells of all that is done to it; only a connection that is lost leaves a fence open."""
+    history = History()
+    sent = history.add("sender", "asked", "send", {"to": "anna", "body": '"x"'})
+    history.add("sender", "answered", "send", {"id": "x"}, of=sent)
+    fence = history.add("sender", "asked", "peers")
+    history.add("sender", "fault", what, {"connection": 0})
+    history.add("sender", "answered", "peers", {"names": []}, of=fence)
+    assert fenced(history, "sender") == owed

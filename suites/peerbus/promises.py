@@ -64,7 +64,10 @@ def is_interruption(moment: Any, who: str) -> bool:
     """Was the connection of that end lost, or its client, or its broker?"""
     if moment.kind == "told":
         return moment.who == who and moment.what == "status" and not moment.data.get("connected")
-    return moment.kind == "fault" and (moment.who == who or moment.what in ("killed", "runs again"))
+    return moment.kind == "fault" and (
+        moment.what in ("killed", "runs again")
+        or (moment.who == who and moment.what in ("cut", "gone", "nobody there"))
+    )
 
 
 # -- promises ------------------------------------------------------------------------------------------------------------
