@@ -6,12 +6,14 @@ import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, cast
+from weakref import WeakSet
 
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.asyncio.connection import Connection
 from websockets.asyncio.server import Server, ServerConnection, serve
 from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidURI, PayloadTooBig, ProtocolError
 from websockets.http11 import Request, Response
+from websockets.protocol import State
 from websockets.typing import Subprotocol
 
 from reference_impl.io import listener
@@ -178,10 +180,15 @@ class Listener(listener.Listener[WebSocket]):
     ) -> None:
         super().__init__(handle)
         self._settings, self._admit = settings, admit
+        self.connections: WeakSet[Accepted] = WeakSet()
 
     async def open(self, host: str, port: int) -> Server:
         async def accepted(connection: ServerConnection) -> None:
             await self.accepted(WebSocket(connection))
+
+        def made(*arguments: Any, **more: Any) -> Accepted:
+            self.connections.add(connection := Accepted(*arguments, **more))
+            return connection
 
         process_request = cast(Any, self._admit)  # the library's type allows a plain response too
         return await serve(
@@ -189,6 +196,13 @@ class Listener(listener.Listener[WebSocket]):
             host,
             port,
             process_request=process_request,
-            create_connection=Accepted,
+            create_connection=cast(Any, made),  # the library's type wants the class itself
             **self._settings.arguments(),
         )
+
+    async def stop(self) -> None:
+        """Who has not ended its handshake hears no goodbye: the library would wait for it."""
+        for connection in self.connections:
+            if connection.protocol.state is State.CONNECTING:
+                connection.transport.abort()
+        await super().stop()

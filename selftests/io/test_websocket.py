@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ from selftests.io.ends import (
     HOST,
     MORE_THAN_BUFFERS_HOLD,
     UPGRADE,
+    WAIT_S,
     Accepts,
     accepting,
     deaf,
@@ -172,3 +174,20 @@ async def test_a_listener_stops_though_somebody_does_not_read() -> None:
     await soon(accepted.wait())
     await soon(listener.stop())
     peer.close()
+
+
+async def test_a_listener_does_not_wait_for_who_hangs_in_the_handshake() -> None:
+    """The library would, for as long as an upgrade may take: a broker that somebody ends has no time."""
+    listener = Listener(Accepts(), Settings(open_s=30.0))
+    port = await listener.start()
+    reader, writer = await asyncio.open_connection(HOST, port)
+    writer.write(UPGRADE[:20])
+    async with asyncio.timeout(WAIT_S):
+        while not listener.connections:  # noqa: ASYNC110  # nobody tells when one was taken
+            await asyncio.sleep(0.001)
+    began = asyncio.get_running_loop().time()
+    await listener.stop()
+    assert asyncio.get_running_loop().time() - began < WAIT_S
+    with contextlib.suppress(ConnectionResetError):
+        assert await soon(reader.read()) == b""
+    writer.close()
