@@ -98,6 +98,9 @@ class ClientMachine(Joining):
                 return (Step(state),)  # AMB-49; nor does the text say what becomes of a farewell that nobody asked for
             case Phase.GREETING, Try():  # later it is learned from, and who has learned need not dial what it knows
                 return (Step(state),)
+            case Phase.REGISTERED, Peers() as peers if self.lies(state, peers) and self.are_mates(peers.peer_keys):
+                got = GotPeers(state.outstanding[peers.cid].request.ticket, peers.peer_keys)
+                return Step(state), self.answer(state, peers.cid, got, "FROG-20-04")  # AMB-25 binds servers alone
             case Phase.REGISTERED, Peers() | Found() if self.lies(state, event.what):
                 return (Step(state),)  # AMB-65
         return ()
@@ -165,11 +168,13 @@ class ClientMachine(Joining):
         """Does it name peers of another network, more than were asked for, or another target (AMB-65)?"""
         match frame, state.outstanding.get(frame.cid):
             case Peers(), Asked(AskPeers(limit=limit)):
-                strangers = any(network_of(key) != self.config.network for key in frame.peer_keys)
-                return strangers or len(frame.peer_keys) > limit
+                return not self.are_mates(frame.peer_keys) or len(frame.peer_keys) > limit
             case Found(), Asked(AskRoute(peer_key=wanted)):
                 return frame.peer_key != wanted
         return False
+
+    def are_mates(self, peer_keys: tuple[str, ...]) -> bool:
+        return all(network_of(key) == self.config.network for key in peer_keys)
 
     def failed(self, state: State, channel: Channel, frame: Err) -> ClientStep:
         """The answer to a request, or news about a route (FROG-20-04, FROG-38-02)."""

@@ -16,6 +16,8 @@ from selftests.checks import conforming
         ("Forgetful", ["frog/server"]),
         ("Lingering", ["frog/server/machine/*", "frog/server/tours/*"]),
         ("Talking", ["frog/server"]),
+        ("Tiring", ["frog/server/tours/*"]),
+        ("Asking", ["frog/client/tours/*", "frog/client/machine/*"]),
         ("Hasty", ["frog/client"]),
     ],
 )

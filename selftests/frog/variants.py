@@ -143,6 +143,14 @@ class LingeringMachine(ServerMachine):
         return replace(step, state=back, owes=tuple(d for d in step.owes if not isinstance(d.template, Hangup)))
 
 
+class TiringMachine(ServerMachine):
+    """Lets a route die when its time is up, however it is used: that FROG-25-03 says SHOULD is for `timers` to say."""
+
+    def carried(self, state: State, channel: Channel, frame: Signal, route: Route) -> ServerStep:
+        step = super().carried(state, channel, frame, route)
+        return replace(step, state=replace(step.state, routes=state.routes))
+
+
 class TalkativeServer(Server):
     """Says TRY when nobody asked, and answers requests when it has time: in another order, lookups that miss very late."""
 
@@ -172,6 +180,10 @@ class ForgetfulServer(ServerRole):
 
 class LingeringServer(ServerRole):
     machine = LingeringMachine
+
+
+class TiringServer(ServerRole):
+    machine = TiringMachine
 
 
 class TalkingServer(ServerRole):
@@ -229,6 +241,10 @@ class HastyClient(ClientRole):
     machine, client = HastyMachine, EagerClient
 
 
+class AskingClient(ClientRole):
+    client = EagerClient
+
+
 class Closing(RoleShim):
     def __init__(self) -> None:
         super().__init__("closing", "0", {"frog/server": ClosingServer})
@@ -247,6 +263,18 @@ class Lingering(RoleShim):
 class Talking(RoleShim):
     def __init__(self) -> None:
         super().__init__("talking", "0", {"frog/server": TalkingServer})
+
+
+class Tiring(RoleShim):
+    def __init__(self) -> None:
+        super().__init__("tiring", "0", {"frog/server": TiringServer})
+
+
+class Asking(RoleShim):
+    """Says each thing in its turn, and asks for servers before it is registered."""
+
+    def __init__(self) -> None:
+        super().__init__("asking", "0", {"frog/client": AskingClient})
 
 
 class Hasty(RoleShim):

@@ -252,7 +252,7 @@ def lie(world: ClientWorld) -> Frame:
     if isinstance(wanted, AskPeers):
         strangers = (world.peer.elsewhere(f"{world.peer.network}0").key,)
         many = tuple(world.mate(n) for n in range(7)) if wanted.limit < 7 else strangers
-        return Peers(cid, (strangers, many)[world.said % 2])
+        return Peers(cid, (strangers, many)[world.asks % 2])
     return Found(cid, world.mate(8) if wanted.peer_key != world.mate(8) else world.mate(7), an_id(world.said, "lie"))
 
 
