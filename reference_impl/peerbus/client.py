@@ -173,7 +173,7 @@ class ClientMachine(Machine[State]):
     def spoke(self, state: State, expectation: Expectation, frame: object) -> State:
         match frame:
             case Envelope():
-                repeats = state.repeats_ids or frame.id in state.sent_ids
+                repeats = state.repeats_ids or frame.id in state.sent_ids  # PB-3-04
                 return replace(state, sent_ids=state.sent_ids.set(frame.id, None), repeats_ids=repeats)
             case Surfaced():
                 return self.remember(state, frame)
