@@ -225,7 +225,7 @@ FIRST: tuple[Callable[[BrokerWorld], Said], ...] = (
     lambda w: Ack(w.direct or "x"),
     lambda w: Peers(),
     lambda w: Deliver("k", message(ANN, ANNA, b"1", f"D{w.odd}")),
-    lambda w: message(ANN, ANNA, b"2", f"E{w.odd}"),
+    lambda w: message(ANN, ANNA, b"2", w.direct or f"E{w.odd}"),  # also under an id that was used
     lambda w: Binary(codec.encode(Register(TOKENS[0], ANNA))),
     lambda w: "{nope",
     lambda w: "null",
