@@ -255,6 +255,7 @@ class BrokerMachine(Machine[State]):
             connections=state.connections.set(channel, Connection(frame.name, frame.token)),
             bound=state.bound.set(frame.name, channel),
         )
+        # In the empty lane: no delivery comes before it (PB-2.1-26).
         owes = (self.peers_reply(bound, channel, "PB-2.1-24", ""), *self.flush(bound, channel, frame.name))
         return Step(bound, owes, (PeerKnown(frame.name),))
 

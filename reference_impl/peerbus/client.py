@@ -129,6 +129,7 @@ class State:
     waiting: Map[str, tuple[Copy, ...]] = Map()  # what the host has not consumed yet, by id
     arriving: frozenset[str] = frozenset()  # ... nor seen yet
     sent_ids: Map[str, None] = Map()
+    repeats_ids: bool = False  # as no client should (PB-3-04): looked past, so that the rest is seen
 
 
 ClientStep = Step[State]
@@ -172,7 +173,8 @@ class ClientMachine(Machine[State]):
     def spoke(self, state: State, expectation: Expectation, frame: object) -> State:
         match frame:
             case Envelope():
-                return replace(state, sent_ids=state.sent_ids.set(frame.id, None))
+                repeats = state.repeats_ids or frame.id in state.sent_ids  # PB-3-04
+                return replace(state, sent_ids=state.sent_ids.set(frame.id, None), repeats_ids=repeats)
             case Surfaced():
                 return self.remember(state, frame)
         return state
@@ -210,7 +212,14 @@ class ClientMachine(Machine[State]):
     def dropped(self, state: State, channel: Channel, _: Input) -> ClientStep:
         """Redial under the same name (PB-5-21); what was not surfaced yet comes again, so it need not be now."""
         surfaced = Map({id: copies for id, copies in state.waiting.items() if id not in state.arriving})
-        offline = State(state.seen, Phase.OFFLINE, attempt=state.attempt + 1, waiting=surfaced, sent_ids=state.sent_ids)
+        offline = State(
+            state.seen,
+            Phase.OFFLINE,
+            attempt=state.attempt + 1,
+            waiting=surfaced,
+            sent_ids=state.sent_ids,
+            repeats_ids=state.repeats_ids,
+        )
         owes = (
             *self.going_down(state),
             *[self.refusing("peers", "PB-7-04")] * state.asked,
@@ -343,7 +352,7 @@ class ClientMachine(Machine[State]):
         """A bare envelope, all nine fields, signed (PB-3-12, -13, -15, -16)."""
         body = self.codec.signing.body(jsontext.compact(request.body or b"null"))  # PB-4-11
         envelope = Envelope(
-            id=fresh(new_id, state.sent_ids, "a fresh id"),
+            id=fresh(new_id),
             sender=self.config.name,  # PB-3-05
             to=request.to,
             ts=anything(str, request.ts),

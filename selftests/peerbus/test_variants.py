@@ -74,6 +74,14 @@ def test_what_a_case_warns_of_no_oracle_fails(tmp_path: Path) -> None:
     assert Verdict.WARN in {result.verdict for result in results if result.group == "tours"}
 
 
+def test_an_id_that_is_used_twice_is_warned_of_by_case_and_oracle(tmp_path: Path) -> None:
+    """That ids are unique is a SHOULD, wherever it shows."""
+    groups = [f"peerbus/client/{group}" for group in ("send", "machine", "tours")]
+    results = checked("mutant:peerbus/draws-an-id-for-two", groups, tmp_path)
+    assert {result.verdict for result in results} == {Verdict.PASS, Verdict.WARN}
+    assert {result.group for result in results if result.verdict is Verdict.WARN} == {"send", "machine", "tours"}
+
+
 @pytest.mark.parametrize(("role", "established"), [("broker", "registered"), ("client", "online")])
 def test_random_runs_get_somewhere(role: str, established: str, tmp_path: Path) -> None:
     """At least half of what is said is said where a register has been answered."""

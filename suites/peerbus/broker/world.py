@@ -199,6 +199,7 @@ ODD: tuple[Callable[[BrokerWorld], Said], ...] = (
     lambda w: Peers((ANNA, GHOST)),
     lambda w: message(ANN, ANNA, b"3", " ", kind="broadcast"),
     lambda w: message(ANN, "*", b"4", f"k{w.odd}", kind="msg"),
+    lambda w: message(ANN, ANNA, b"9", f"z{w.odd}", kind="notice"),  # relayed or dropped, but always alike
     lambda w: message(ANN, ANN, b"0", f"s{w.odd}"),
     lambda w: message(ANN, GHOST, b"5", f"g{w.odd}"),
     lambda w: message(ANN, "", b"6", f"t{w.odd}"),
@@ -224,7 +225,7 @@ FIRST: tuple[Callable[[BrokerWorld], Said], ...] = (
     lambda w: Ack(w.direct or "x"),
     lambda w: Peers(),
     lambda w: Deliver("k", message(ANN, ANNA, b"1", f"D{w.odd}")),
-    lambda w: message(ANN, ANNA, b"2", f"E{w.odd}"),
+    lambda w: message(ANN, ANNA, b"2", w.direct or f"E{w.odd}"),  # also under an id that was used
     lambda w: Binary(codec.encode(Register(TOKENS[0], ANNA))),
     lambda w: "{nope",
     lambda w: "null",

@@ -60,6 +60,11 @@ class ClientWatch(Watch[Any]):
         await self.client.start()
         await self.settle()
 
+    async def settle(self) -> None:
+        await super().settle()
+        if all(position.state.repeats_ids for position in self.oracle.frontier):
+            self.trial.warn("PB-3-04", "two of its messages have one id")
+
     # -- what the client says -------------------------------------------------------------------------------------
 
     def arrived(self, line: ClientLine | Exception) -> None:

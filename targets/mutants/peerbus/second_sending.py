@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import secrets
 import unicodedata
 from dataclasses import replace
 
@@ -56,3 +57,16 @@ class BroadcastsToStarredNames(SendsOtherwise):
 
     def other(self, envelope: Envelope) -> Envelope:
         return replace(envelope, to="*", kind="broadcast") if envelope.to.startswith("*") else envelope
+
+
+@shelf.breaks("PB-3-04", role="client")
+class DrawsAnIdForTwo(SendsOtherwise):
+    """Has a new id for every other message only."""
+
+    sent, id = 0, ""
+
+    def other(self, envelope: Envelope) -> Envelope:
+        if self.sent % 2 == 0:
+            self.id = secrets.token_hex(16)
+        self.sent += 1
+        return replace(envelope, id=self.id)
