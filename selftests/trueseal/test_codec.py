@@ -28,6 +28,7 @@ from reference_impl.trueseal.frames import (
     Trailing,
     UnknownType,
 )
+from suites.trueseal.line import meaning
 
 KEY = bytes(range(32))
 GOLDEN: list[tuple[Frame, str]] = [  # the sheet's section 2.5
@@ -159,3 +160,14 @@ def test_what_is_over_the_limit_is_counted_and_not_kept() -> None:
 def test_what_has_no_bytes(frame: Frame) -> None:
     with pytest.raises(Unencodable):
         Codec().encode(frame)
+
+
+@pytest.mark.parametrize("message", [b"\x04\x00\x00\x00\x01", b"\x01\x00\x00\x00\x2a" + KEY])
+def test_to_the_oracle_a_frame_that_would_have_fitted_is_not_begun(message: bytes) -> None:
+    """Whoever ends the session at once is right, and so is who waits for the rest (TS-FRM-06)."""
+    assert isinstance(meaning(Reader(Codec()), message), Malformed)
+
+
+def test_to_the_oracle_a_frame_that_does_not_fit_goes_on() -> None:
+    push, reader = Push(KEY, bytes(70_000)), Reader(Codec())
+    assert [meaning(reader, message) for message in Codec().encode(push)] == [None, push]
