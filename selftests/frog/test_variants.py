@@ -17,7 +17,6 @@ from selftests.checks import conforming
         ("Lingering", ["frog/server/machine/*", "frog/server/tours/*"]),
         ("Talking", ["frog/server"]),
         ("Tiring", ["frog/server/tours/*"]),
-        ("Asking", ["frog/client/tours/*", "frog/client/machine/*"]),
         ("Hasty", ["frog/client"]),
     ],
 )

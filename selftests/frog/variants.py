@@ -241,10 +241,6 @@ class HastyClient(ClientRole):
     machine, client = HastyMachine, EagerClient
 
 
-class AskingClient(ClientRole):
-    client = EagerClient
-
-
 class Closing(RoleShim):
     def __init__(self) -> None:
         super().__init__("closing", "0", {"frog/server": ClosingServer})
@@ -268,13 +264,6 @@ class Talking(RoleShim):
 class Tiring(RoleShim):
     def __init__(self) -> None:
         super().__init__("tiring", "0", {"frog/server": TiringServer})
-
-
-class Asking(RoleShim):
-    """Says each thing in its turn, and asks for servers before it is registered."""
-
-    def __init__(self) -> None:
-        super().__init__("asking", "0", {"frog/client": AskingClient})
 
 
 class Hasty(RoleShim):
