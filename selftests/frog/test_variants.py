@@ -16,7 +16,7 @@ from selftests.checks import conforming
         ("Forgetful", ["frog/server"]),
         ("Lingering", ["frog/server/machine/*", "frog/server/tours/*"]),
         ("Talking", ["frog/server"]),
-        ("Tiring", ["frog/server/tours/*"]),
+        ("Tiring", ["frog/server/tours/*", "frog/server/federation-tours/*"]),
         ("Hasty", ["frog/client"]),
     ],
 )

@@ -150,6 +150,9 @@ class TiringMachine(ServerMachine):
         step = super().carried(state, channel, frame, route)
         return replace(step, state=replace(step.state, routes=state.routes))
 
+    def used(self, state: State, route_id: str) -> State:
+        return state
+
 
 class TalkativeServer(Server):
     """Says TRY when nobody asked, and answers requests when it has time: in another order, lookups that miss very late."""
