@@ -140,6 +140,10 @@ class ServerMachine(Relaying):
                 return (self.obey(Phase.HELLO_OK, state, channel, what),)
             case Phase.REGISTERED, Signal():
                 return self.other_signals(state, channel, what)
+            case Phase.SISTER, SisterSignal():
+                return self.other_relays(state, channel, what)
+            case Phase.SISTER, SisterErr(id) if (route := state.routes.get(id)) and self.may_be_over(state, route):
+                return (Step(state),)
             case _, Stray("ERR"):
                 return (Step(state),)  # an error is never answered with an error (AMB-33)
         return ()
@@ -168,15 +172,29 @@ class ServerMachine(Relaying):
         return tuple(replace(failed, state=failed.state.moved(channel, held)) for held in (kept, useless))
 
     def other_signals(self, state: State, channel: Channel, frame: Signal) -> tuple[ServerStep, ...]:
-        """A route at the very end of its life, or that was not refreshed (FROG-25-03 is a SHOULD)."""
         route = state.routes.get(frame.route_id)
-        if route is None or route.ended or route.endpoint(state.connections[channel].peer_key) != channel:
+        if route is None or not self.may_be_over(state, route):
             return ()
+        over = self.route_over(state, channel, frame, route)
+        if route.endpoint(state.connections[channel].peer_key) != channel:
+            return (over,)
+        return self.carried(state, channel, frame, route), over
+
+    def other_relays(self, state: State, channel: Channel, frame: SisterSignal) -> tuple[ServerStep, ...]:
+        route = state.routes.get(frame.route_id)
+        if route is None or not self.may_be_over(state, route):
+            return ()
+        stranger = route.endpoint(frame.peer_key) != Adjacent(state.sister(channel))
+        codes = (*self.why_over(route), *((Code.TARGET_MISMATCH,) if stranger else ()))
+        over = self.unsent(state, channel, frame, "FROG-37-02", codes)
+        onward = None if stranger else self.onward(state, route, frame)
+        return (over,) if onward is None else (Step(self.used(state, frame.route_id), (onward,)), over)
+
+    def may_be_over(self, state: State, route: Route) -> bool:
+        """Is it at the very end of its life, or was it not refreshed (FROG-25-03 is a SHOULD)?"""
         earliest = route.created_at + self.config.timers.route_s - self.config.slack_s
         latest = route.used_at + self.config.timers.route_s + self.config.slack_s
-        if not earliest <= state.now <= latest:
-            return ()
-        return self.carried(state, channel, frame, route), self.route_over(state, channel, frame, route)
+        return route.ended is None and earliest <= state.now <= latest
 
     # -- requests with a CID --------------------------------------------------------------------------------------------
 

@@ -150,6 +150,9 @@ class TiringMachine(ServerMachine):
         step = super().carried(state, channel, frame, route)
         return replace(step, state=replace(step.state, routes=state.routes))
 
+    def used(self, state: State, route_id: str) -> State:
+        return state
+
 
 class TalkativeServer(Server):
     """Says TRY when nobody asked, and answers requests when it has time: in another order, lookups that miss very late."""
@@ -241,10 +244,6 @@ class HastyClient(ClientRole):
     machine, client = HastyMachine, EagerClient
 
 
-class AskingClient(ClientRole):
-    client = EagerClient
-
-
 class Closing(RoleShim):
     def __init__(self) -> None:
         super().__init__("closing", "0", {"frog/server": ClosingServer})
@@ -268,13 +267,6 @@ class Talking(RoleShim):
 class Tiring(RoleShim):
     def __init__(self) -> None:
         super().__init__("tiring", "0", {"frog/server": TiringServer})
-
-
-class Asking(RoleShim):
-    """Says each thing in its turn, and asks for servers before it is registered."""
-
-    def __init__(self) -> None:
-        super().__init__("asking", "0", {"frog/client": AskingClient})
 
 
 class Hasty(RoleShim):

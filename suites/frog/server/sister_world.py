@@ -401,6 +401,10 @@ def early(world: SisterWorld) -> tuple[Sequence[Stimulus], SisterWorld]:
     return says(X, *(EARLY[:-1] if world.coming is Phase.TO_ACKNOWLEDGE else EARLY))(world)
 
 
+UNGREETED: tuple[Made, ...] = (raw("FIND A1 3"), raw("@LIST G1 7"), raw("PING"), raw("@PING"), raw("@CHAL {id}"))
+"""Not for now, and in the family of clients or of sisters: no role is chosen yet."""
+
+
 ODD: tuple[Made, ...] = (
     raw("@FIND F1 {x} {key} 8 3"), raw("@FIND F1 {x} {key} 3 8"), raw("@LOOKUP {id} {x} {key} {key}0 5"), raw("@LIST G1 0"),
     raw("@HELLO FROG/1 {x} wss://x.example.org/"), raw("@OK AUTH"), raw("@CHAL {id}"), raw("@SIGNAL {rid} {key} ice 1", b"x"),
@@ -475,6 +479,7 @@ ALPHABET: dict[str, tuple[Possible, Saying]] = {
     "residents come": (lambda w: not w.settled, residents_come),
     "x connects": (absent, connects),
     "x greets": (coming(Phase.NEW), says(X, lambda w: SisterHello(SISTERS[X].fingerprint, uri_of(X)))),
+    "x does not greet": (coming(Phase.NEW), says(X, *UNGREETED)),
     "x proves it": (coming(Phase.TO_PROVE), says(X, lambda w: ProveSister(X))),
     "x fails to": (coming(Phase.TO_PROVE), fails),
     "x challenges": (coming(Phase.TO_CHALLENGE), says(X, lambda w: SisterChal(w.id()))),
@@ -537,6 +542,7 @@ TOURS = Tours(
         "y answers too late",
         "x fails to",
         "x is early",
+        "x does not greet",
         "x contradicts",
         "y contradicts",
         "x forges",
