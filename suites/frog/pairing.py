@@ -36,6 +36,7 @@ MOST_TRIES = 12
 ASKED_AGAIN_S = 2.0
 LIMIT = 7
 KINDS = ("OFFER", "ICE", "ANSWER")
+ROUTE_IS_OVER = frozenset({"ROUTE_EXPIRED", "ROUTE_NOT_FOUND", "PEER_NOT_FOUND"})
 SHORT_ROUTE_MS = 2_000
 """How long routes live at a server whose clock cannot be pushed."""
 
@@ -302,8 +303,11 @@ def over_is_over(history: History, profile: str) -> Iterator[Breach]:
     for route, payload in late:
         if route in old and payload in got:
             yield Breach("FROG-25-02", "nothing along a route that is over", f"a signal on {route}")
-        if route in old and route not in [m.data.get("id") for m in history.told("caller", "error")]:
+        codes = [m.data.get("code") for m in history.told("caller", "error") if m.data.get("id") == route]
+        if route in old and not codes:
             yield Breach("FROG-26-08", f"an error for {route}, which is over", "none")
+        if route in old and codes and not ROUTE_IS_OVER & set(codes):
+            yield Breach("FROG-25-07", f"{route} is over: one of {sorted(ROUTE_IS_OVER)}", str(codes))
 
 
 def sisters_are_named(history: History, profile: str) -> Iterator[Breach]:
