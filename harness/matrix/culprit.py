@@ -162,11 +162,12 @@ async def readings(block: Block) -> list[str]:
 def _said(hall: Hall) -> list[Said]:
     """What passed every stream of the bench; a bench that broke down has told what it had.
 
-    Up to the first connection that was cut or machine that was killed: what an end owes behind that is not seen from the path.
+    Up to the first connection that was cut, or machine that was killed, or stopped by its operator: what an end owes behind that
+    is not seen from the path.
     """
     if not hall.pairing.read:
         return []
-    violence = [hall.history.began + moment.t for _, moment in hall.history.faults("cut", "killed")]
+    violence = [hall.history.began + moment.t for _, moment in hall.history.faults("cut", "killed", "stopped")]
     until = min(violence, default=float("inf"))
     proxies = [(line, proxy) for line, proxy in hall.proxies.items() if isinstance(proxy, StreamProxy)]
     return list(

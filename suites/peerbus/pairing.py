@@ -548,6 +548,7 @@ async def maintained(stage: Stage) -> None:
     await sent(stage, sender, name, said[:2])
     await arrived(stage, "receiver")
     since = len(stage.history.moments)
+    stage.history.add("broker", "fault", "stopped")
     await broker.stop()
     await a_broker("second broker")
 
