@@ -5,6 +5,10 @@ from __future__ import annotations
 MOST_WEIGHT = 32 * 1024 * 1024
 """Bytes of memory; a message that may take more is not read at all."""
 
+HEAVY, MOST_HEAVY = 8 * 1024 * 1024, 20
+"""A message that may take more than the first is mostly small values, and costs up to a second to read; of one target so many are
+read in a run. None that a case asks for is, but for an echo of what was nested on purpose."""
+
 VALUE = 128
 """Bytes that a value takes beside its text."""
 

@@ -47,8 +47,8 @@ def serve_relay(folder: Path, tell: Callable[[Any], None]) -> None:
 class PeerbusEnds:
     """A fence is a `peers` that is answered: what was said before it has been read, and made durable with it at the latest."""
 
-    def __init__(self) -> None:
-        self._codec = PeerbusCodec()
+    def __init__(self, padding: bytes = b"") -> None:
+        self._codec, self._padding = PeerbusCodec(), padding
         self._carriers: list[websocket.WebSocket] = []
         self._waiting: list[str] = []
 
@@ -73,7 +73,8 @@ class PeerbusEnds:
     async def send(self, names: list[str]) -> None:
         _, sender = self._carriers
         for name in names:
-            await self._say(sender, pb.Envelope(name, "sender", "receiver", kind="msg", body=b'"%s"' % name.encode()))
+            body = b'"%s%s"' % (name.encode(), self._padding)
+            await self._say(sender, pb.Envelope(name, "sender", "receiver", kind="msg", body=body))
         await self._say(sender, pb.Peers())
         await self._fence(sender)
 
@@ -98,8 +99,8 @@ class PeerbusEnds:
 class TrueSealEnds:
     """A Push is promised by its Ack, a DeliverAck by the answer to a Heartbeat behind it."""
 
-    def __init__(self) -> None:
-        self._codec = TrueSealCodec()
+    def __init__(self, padding: bytes = b"") -> None:
+        self._codec, self._padding = TrueSealCodec(), padding
         self._waiting: list[ts.Deliver] = []
         self._ids: dict[str, int] = {}
         self._streams: list[tcp.Stream] = []
@@ -126,7 +127,7 @@ class TrueSealEnds:
 
     async def send(self, names: list[str]) -> None:
         for name in names:
-            await self._say(self._push, ts.Push(public_key(DEVICE), name.encode()))
+            await self._say(self._push, ts.Push(public_key(DEVICE), name.encode() + self._padding))
         for _ in names:
             if not isinstance(answer := await self._hear(self._push), ts.Ack):
                 raise SystemExit(f"a Push was answered with {answer}")

@@ -1,4 +1,4 @@
-"""How much of what a target said is kept: all of its first faults, then only how each of them ended.
+"""How much of what a target said is read and kept: all of its first faults, then only how each of them ended.
 
 A target that fails three thousand cases with a flood in each would fill the memory and the disk with floods.
 """
@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 import msgspec
 
+from harness.bounds import HEAVY, MOST_HEAVY
 from harness.judging.result import TimelineEntry
 
 MOST_KEPT = 8 * 1024 * 1024
@@ -26,7 +27,12 @@ class Allowance:
     """What is left of it for one target."""
 
     def __init__(self, left: int = MOST_KEPT) -> None:
-        self._left = left
+        self._left, self._heavy = left, 0
+
+    def reads(self, weight: int) -> bool:
+        """Is a message of that weight still read? The heavy ones are counted."""
+        self._heavy += weight > HEAVY
+        return weight <= HEAVY or self._heavy <= MOST_HEAVY
 
     def of(self, timeline: Sequence[TimelineEntry]) -> tuple[list[TimelineEntry], str]:
         """What is kept of a fault's timeline, and why that is not all."""

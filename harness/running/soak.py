@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import math
 import random
 import re
 import statistics
@@ -65,9 +66,10 @@ class Lent(Session):
 
     async def start(self, role: str, config: dict[str, Any]) -> Instance:
         await self._soak.opened()
-        if time.monotonic() > self._soak.until:
+        if self._soak.is_over():
             raise TargetUnsupported(OVER)
         instance = await self._soak.inner.start(role, config)
+        self._soak.begin()
         self._mine.append(instance)
         disturbed = self._soak.dice.random() < DISTURBED
         for key in ("address", "addresses") if disturbed else ():
@@ -108,13 +110,20 @@ class Lent(Session):
 class Soak(Reach):
     """Another reach's one session, for as long as it lasts."""
 
-    def __init__(self, reach: Reach, seed: int, until: float) -> None:
-        self.until = until
+    def __init__(self, reach: Reach, seed: int, seconds: float) -> None:
+        self._seconds, self._until = seconds, math.inf
         self._reach, self.kind, self.build = reach, reach.kind, reach.build
         self.dice, self.role = random.Random(seed), ""
         self.samples: list[Sample] = []
         self._hello: Hello | None = None
         self._looking: asyncio.Task[None] | None = None
+
+    def begin(self) -> None:
+        """The time counts from the first walk on: however little it is, there is one."""
+        self._until = min(self._until, time.monotonic() + self._seconds)
+
+    def is_over(self) -> bool:
+        return time.monotonic() > self._until
 
     async def opened(self) -> Hello:
         if self._hello is None:
@@ -142,8 +151,8 @@ class Soak(Reach):
 class Rounds:
     """A pytest plugin: the collected cases again and again, until the time is over; the target is made once."""
 
-    def __init__(self, until: float, soaked: Target) -> None:
-        self._until, self.soaked, self.rounds = until, soaked, 0
+    def __init__(self, soak: Soak, soaked: Target) -> None:
+        self._soak, self.soaked, self.rounds = soak, soaked, 0
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
@@ -151,9 +160,9 @@ class Rounds:
         for item, following in zip(itertools.cycle(items), itertools.cycle([*items[1:], *items[:1]]), strict=False):
             item._initrequest()  # type: ignore[attr-defined]  # as for one that is run again
             session.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
-            if session.shouldstop or time.monotonic() > self._until:
+            self.rounds += item is items[-1] and not self._soak.is_over()
+            if session.shouldstop or self._soak.is_over():
                 break
-            self.rounds += item is items[-1]
         session._setupstate.teardown_exact(None)
         return True
 
@@ -216,9 +225,9 @@ def soak(protocol: str, name: str, minutes: float, seed: int) -> Soaked:
     target = resolve(name, {}, [protocol])
     if target.reach.kind not in ("process", "docker"):
         raise TargetUnsupported(f"a soak looks at a process from outside, and {name} is reached {target.reach.kind}")
-    roles, until = sorted(asyncio.run(offered(target))), time.monotonic() + minutes * 60
-    reach = Soak(target.reach, seed, until)
-    rounds = Rounds(until, Target(target.info, reach))
+    roles = sorted(asyncio.run(offered(target)))
+    reach = Soak(target.reach, seed, minutes * 60)
+    rounds = Rounds(reach, Target(target.info, reach))
     recorder = Tally("soak", [target.info], [protocol], seed)
     run(Plan(name, [f"{protocol}/*/tours/*"], roles=roles, seed=seed, workers=1), recorder, [rounds])
     bad = [result for result in recorder.results if result.verdict in BAD]

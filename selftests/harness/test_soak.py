@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import random
+import sys
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
-from harness.running.soak import MEMORY, Sample, Soaked, grown
+from harness.running.soak import MEMORY, Sample, Soaked, grown, soak
 from harness.targets.outside import Usage, usage
 
 MB = 1 << 20
@@ -42,6 +44,19 @@ def test_it_says_where() -> None:
     assert first.endswith("a/server")
     assert second.startswith("file descriptors grow: ")
     assert second.endswith("a/client")
+
+
+def test_a_leak_is_found() -> None:
+    """A shim that keeps a mebibyte and a descriptor of each instance; what it says is right in every walk."""
+    leaks = Path(__file__).parents[1] / "fakes" / "leaks.py"
+    seen = soak("peerbus", f"cmd:{sys.executable} {leaks}", 0.5, seed=1)
+    assert seen.tally.keys() == {"pass"}
+    assert [sentence.partition(":")[0] for sentence in seen.growth()] == ["memory grows", "file descriptors grow"]
+
+
+def test_however_little_time_there_is_something_is_tried() -> None:
+    """The walks of the first instance; to collect them may take longer than the time that is given."""
+    assert soak("sbp", "reference-process", 0.0, seed=1).tally.keys() == {"pass"}
 
 
 def test_a_process_is_seen_from_outside() -> None:

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from contextlib import suppress
 from typing import Any, Generic, TypeVar
 
-from harness.bounds import MOST_WEIGHT, weight
+from harness.bounds import HEAVY, MOST_HEAVY, MOST_WEIGHT, weight
 from harness.errors import TargetCrashed
 from harness.judging.inbox import Inbox
 from harness.judging.trial import Broken, Trial
@@ -86,6 +86,9 @@ class Line(Generic[C, F]):
         if heavy > MOST_WEIGHT:
             self.carrier.cut()
             raise TooMuch(LOST, f"a message of so many values that they may take more than {MOST_WEIGHT} bytes")
+        if not self.trial.target.allowance.reads(heavy):
+            self.carrier.cut()
+            raise TooMuch(LOST, f"more than {MOST_HEAVY} messages of so many values that each may take {HEAVY} bytes")
         if self.trial.unread > MOST_WAITING:
             self.carrier.cut()
             raise TooMuch(LOST, f"messages that nobody asked for, which may take more than {MOST_WAITING} bytes")
