@@ -18,7 +18,8 @@ START_S = 2.0
 """The same for what has to start: it may have to load more than it does later."""
 
 HOPELESS = 10
-"""What was waited for so often and never came gets the least of all, and less each time: see `fading`."""
+"""What was waited for so often and never came gets the least of all; from a target that has done nothing right, less each
+time: see `fading`. One that has is never failed for what a busy machine takes."""
 
 SILENT, FIRST = 2, 0.2
 """Of a target that let so many kinds be waited for in full and has done nothing right, each further kind gets a fifth the first
@@ -59,7 +60,7 @@ class Patience:
         if not record.came and self._does_nothing_right:
             return min(full_s, least_s, fading(self._in_vain - SILENT))
         if not record.came and record.in_vain >= HOPELESS:
-            return min(full_s, least_s, fading(record.in_vain - HOPELESS))
+            return min(full_s, least_s, LEAST_S if self._right else fading(record.in_vain - HOPELESS))
         return min(full_s, max(least_s, LEAST * full_s, record.slowest_s * MARGIN))
 
     @property

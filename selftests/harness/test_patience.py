@@ -69,6 +69,15 @@ def test_thousands_of_waits_in_vain_cost_seconds() -> None:
     assert patience.within("decode", 0.005) == "0.005 s: it was waited for 3999 times before, and never came"
 
 
+def test_who_has_done_something_right_is_not_hurried() -> None:
+    """What it has not done a thousand times it may still do, on a machine that is busy: it gets a scheduler's worst."""
+    patience = Patience()
+    patience.paid("Peers", 0.001)
+    for _ in range(1_000):
+        in_vain(patience, "Pong")
+    assert patience.seconds("Pong", FULL_S) == LEAST_S
+
+
 def test_what_is_hopeless_is_waited_for_as_before_now_and_then() -> None:
     """So a target that wakes up is seen to; what it then pays is trusted again."""
     assert [fading(n) for n in range(2 * AGAIN)].count(LEAST_S) == 3
