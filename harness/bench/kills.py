@@ -28,8 +28,8 @@ Serve = Callable[[Path, Callable[[Any], None]], None]
 PATIENCE_S = 60.0
 """For what must come: a busy machine is no lost message."""
 
-MOST_OWED = 300
-"""Messages that wait from one life to the next. On a busy machine few lives come to acks: it would be more each time."""
+MOST_WAITING = 300
+"""Messages that wait from life to life, promised or not: on a busy machine few lives come to acks, and it would be ever more."""
 
 START_S = 60.0
 """For a server to start: however short the patience for a message is, a process needs its time."""
@@ -121,8 +121,8 @@ async def live(life: int, serve: Serve, ends: Ends, folder: Path, book: Book, di
         await ends.connect(where)
         async with asyncio.timeout(PATIENCE_S if checked else dice.uniform(0, 0.02)):
             await hear(ends, book, until=lambda: book.owed <= book.seen)
-            if checked and len(book.owed) > MOST_OWED:
-                await ack(ends, book, sorted(book.owed))
+            if checked and len(book.seen) > MOST_WAITING:
+                await ack(ends, book, sorted(book.seen - book.acking))
     except TimeoutError:
         if checked:
             book.broken += [f"{name} is lost in life {life}" for name in sorted(book.owed - book.seen)]
