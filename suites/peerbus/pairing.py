@@ -18,6 +18,7 @@ from harness.matrix.history import History
 from harness.matrix.pairing import CLIENT, SERVER, THIRD, Pairing, Scenario, Seat
 from harness.matrix.parties import End
 from harness.matrix.play import Bench, Stage, instead
+from harness.matrix.streams import StreamProxy
 from suites.common import shim
 from suites.peerbus.along import TOKENS, read_along
 from suites.peerbus.promises import (
@@ -330,8 +331,8 @@ async def held(stage: Stage) -> None:
     await connected(stage, receiver)
 
 
-async def unsteady(stage: Stage) -> None:
-    """The connection of a host that takes its time is lost, and lost again: its client comes back, and acks nothing for it."""
+async def behind_a_line(stage: Stage, count: int) -> tuple[End, End, StreamProxy]:
+    """A host that takes its time, behind a line that can be lost by itself; so many messages have come to it."""
     if "serial" in stage.party("receiver").capabilities:
         raise TargetUnsupported(f"{stage.party('receiver').target.name} hands over one message at a time")
     line, address = await stage.bench.line("receiver"), stage.bench.server("broker").address
@@ -340,8 +341,15 @@ async def unsteady(stage: Stage) -> None:
     receiver = await client(stage, "receiver", name, eats=False, url=instead(address, line.port))
     sender = await client(stage, "sender", named(stage, "from"))
     await sees(stage, sender, name)
-    await sent(stage, sender, name, bodies_of(stage, CROWD))
+    await sent(stage, sender, name, bodies_of(stage, count))
     await arrived(stage, "receiver")
+    return sender, receiver, line
+
+
+async def unsteady(stage: Stage) -> None:
+    """The connection of a host that takes its time is lost, and lost again: its client comes back, and acks nothing for it."""
+    sender, receiver, line = await behind_a_line(stage, CROWD)
+    name = receiver.config["name"]
     for n in range(2):
         dials = line.connections
         line.cut()
@@ -428,16 +436,7 @@ async def stored(stage: Stage) -> None:
 
 async def absorbed(stage: Stage) -> None:
     """A host consumes while its connection is away: what comes again with the next one it knows."""
-    if "serial" in stage.party("receiver").capabilities:
-        raise TargetUnsupported(f"{stage.party('receiver').target.name} hands over one message at a time")
-    line, address = await stage.bench.line("receiver"), stage.bench.server("broker").address
-    line.upstream = endpoint(address)
-    name = named(stage, "to")
-    receiver = await client(stage, "receiver", name, eats=False, url=instead(address, line.port))
-    sender = await client(stage, "sender", named(stage, "from"))
-    await sees(stage, sender, name)
-    await sent(stage, sender, name, bodies_of(stage, 5))
-    await arrived(stage, "receiver")
+    sender, receiver, line = await behind_a_line(stage, 5)
     since, dials = len(stage.history.moments), line.connections
     line.go_away(AWAY_S)
     line.cut()
@@ -446,7 +445,7 @@ async def absorbed(stage: Stage) -> None:
         await receiver.do("consume", id=shim.member(moment.data, "id", shim.text, "message"))
     await stage.until(lambda: line.connections > dials, redial_s(receiver))
     await connected(stage, receiver)
-    await fence(stage, sender, name, "receiver")
+    await fence(stage, sender, receiver.config["name"], "receiver")
     await asked(stage, receiver, "peers")
 
 
