@@ -15,6 +15,9 @@ from typing import Any
 
 from harness.bench.ends import PeerbusEnds, TrueSealEnds, serve_broker, serve_relay
 from harness.bench.kills import Serve, started
+from harness.targets.outside import usage
+
+MB = 1024 * 1024
 
 SIZE, AT_ONCE = 16_000, 25
 """Bytes of a message, and how many are sent before their promise is waited for."""
@@ -25,11 +28,6 @@ SERVERS: dict[str, tuple[Serve, Callable[[bytes], Any]]] = {
 }
 
 
-def resident_mb(pid: int) -> float:
-    [line] = [line for line in Path(f"/proc/{pid}/status").read_text().splitlines() if line.startswith("VmRSS:")]
-    return int(line.split()[1]) / 1024
-
-
 async def unread(protocol: str, megabytes: int) -> tuple[float, float]:
     """Its memory before and after."""
     serve, ends_of = SERVERS[protocol]
@@ -38,10 +36,10 @@ async def unread(protocol: str, megabytes: int) -> tuple[float, float]:
         process, where = await asyncio.to_thread(started, serve, Path(folder))
         try:
             await ends.connect(where)
-            before = resident_mb(process.pid)
+            before = usage([process.pid]).memory
             for turn in range(megabytes * 1_000_000 // (SIZE * AT_ONCE)):
                 await ends.send([f"{turn}.{n}" for n in range(AT_ONCE)])
-            return before, resident_mb(process.pid)
+            return before / MB, usage([process.pid]).memory / MB
         finally:
             ends.cut()
             process.kill()
